@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line: finds the verb, runs it, prints its error. A first argument that is no verb but an
+ * option means "record", so that "causeprof -p PID" works. */
+#include <stdio.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "user/base/buf.h"
+#include "user/base/mem.h"
+#include "user/cmd/command.h"
+#include "gen/version.h"
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "gen/commands.inc"
+#undef COMMAND
+
+static const struct command *const commands[] = {
+#define COMMAND(name) &command_##name,
+#include "gen/commands.inc"
+#undef COMMAND
+};
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_CNT(commands); i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static int print_overview(void)
+{
+	puts("causeprof: where the time of threads and requests went, and why\n\n"
+	     "usage: causeprof VERB [OPTIONS] ...\n"
+	     "       causeprof -p PID [DURATION]      the same as: causeprof record -p PID [DURATION]\n");
+	for (size_t i = 0; i < ARRAY_CNT(commands); i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	puts("\ncauseprof VERB --help tells the options of a verb.");
+	return STATUS_DONE;
+}
+
+static int print_help(const struct command *c)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "usage: causeprof %s %s\n\n%s.\n\n", c->name, c->usage, c->summary);
+	if (c->details)
+		buf_printf(&text, "%s\n\n", c->details);
+	opt_help(c->options, &text);
+	fputs(buf_str(&text), stdout);
+	buf_free(&text);
+	return STATUS_DONE;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || (i == 1 && !strcmp(argv[i], "-h")))
+			return true;
+	return false;
+}
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+	struct err err = { 0 };
+	int status;
+
+	if (wants_help(argc, argv))
+		return print_help(c);
+	status = c->run(argc, argv, &err);
+	if (!err.code)
+		return status;
+	fprintf(stderr, "causeprof: %s\n", err.msg);
+	if (status == STATUS_USAGE)
+		fprintf(stderr, "causeprof %s --help tells the options.\n", c->name);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help"))
+		return print_overview();
+	if (!strcmp(argv[1], "--version")) {
+		puts("causeprof " CAUSEPROF_VERSION);
+		return STATUS_DONE;
+	}
+	c = find_command(argv[1]);
+	if (c)
+		return run_command(c, argc - 1, argv + 1);
+	c = argv[1][0] == '-' ? find_command("record") : NULL;
+	if (c)
+		return run_command(c, argc, argv);
+	fprintf(stderr, "causeprof: unknown verb '%s'; causeprof --help lists them\n", argv[1]);
+	return STATUS_USAGE;
+}
