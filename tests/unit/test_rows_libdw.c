@@ -211,7 +211,8 @@ static void compare_at(struct comparison *c, Dwarf_Frame *frame, bool is_signal,
 	c->row_cnt++;
 	if (row_rule(have) == row_rule(want))
 		return;
-	if (row_kind(have) == ROW_END) { /* __start_context, by its code: see symbolize/rows_code.h */
+	if (row_kind(have) ==
+	    ROW_END) { /* __start_context, by its code: see symbolize/rows_code.h */
 		c->entry_cnt++;
 		return;
 	}
