@@ -3,7 +3,7 @@
  *
  * libunwind asks for procedure information by address; the answer is the search table of .eh_frame_hdr in
  * the target's memory, from which it reads on by itself through access_mem. Where there is no information
- * libunwind guesses by rbp; such a step is taken back. */
+ * libunwind would guess by rbp; it is not let. */
 #include "symbolize/unwind.h"
 
 #include <errno.h>
@@ -35,6 +35,8 @@ static const struct walk_mapping *find_mapping(const struct walk_space *s, uint6
 
 static int read_word(struct libunwind *u, uint64_t addr, uint64_t *word)
 {
+	if (u->failed) /* what it reads now would serve a guess */
+		return -UNW_EINVAL;
 	if (!u->space->read(u->space->ctx, addr, word))
 		return 0;
 	u->failed = WALK_UNREADABLE;
@@ -205,7 +207,6 @@ static void libunwind_walk(void *state, const struct walk_regs *regs, struct wal
 		if (is_exact)
 			f->flags |= WALK_SIGNAL;
 		rc = unw_step(&cursor);
-		/* without information it guesses by rbp; that is not wanted */
 		if (rc <= 0 || u->failed) {
 			ret->stop = u->failed ? u->failed : rc ? WALK_UNSUPPORTED : WALK_ROOT;
 			return;
