@@ -53,7 +53,7 @@ enum row_reg {
 	ROW_REG_R9 = 2,
 	ROW_REG_R10 = 3,
 	ROW_REG_R11 = 4,
-	ROW_REG_R12 = 5,
+	ROW_REG_RSI = 5,
 	ROW_REG_R13 = 6,
 	ROW_REG_R15 = 7,
 };
@@ -81,6 +81,7 @@ enum row_const {
 	 * lie from 40 on, 8 bytes each. */
 	ROW_UCONTEXT_R8 = 40,
 	ROW_UCONTEXT_RDI = 104,
+	ROW_UCONTEXT_RSI = 112,
 	ROW_UCONTEXT_RBP = 120,
 	ROW_UCONTEXT_RBX = 128,
 	ROW_UCONTEXT_RAX = 144,

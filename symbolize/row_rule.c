@@ -21,7 +21,7 @@ enum dwarf_reg {
 	REG_R9 = 9,
 	REG_R10 = 10,
 	REG_R11 = 11,
-	REG_R12 = 12,
+	REG_RSI = 4,
 	REG_R13 = 13,
 	REG_R15 = 15,
 	REG_RIP = 16,
@@ -151,7 +151,7 @@ static uint64_t encode_cfa(const struct cfi_state *s, int64_t rbp, uint32_t rbx)
 {
 	static const uint8_t others[] = {
 		[ROW_REG_RAX] = REG_RAX, [ROW_REG_R8] = REG_R8,	  [ROW_REG_R9] = REG_R9,
-		[ROW_REG_R10] = REG_R10, [ROW_REG_R11] = REG_R11, [ROW_REG_R12] = REG_R12,
+		[ROW_REG_R10] = REG_R10, [ROW_REG_R11] = REG_R11, [ROW_REG_RSI] = REG_RSI,
 		[ROW_REG_R13] = REG_R13, [ROW_REG_R15] = REG_R15,
 	};
 
