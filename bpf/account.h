@@ -19,6 +19,8 @@
 #ifndef CP_BPF_ACCOUNT_H
 #define CP_BPF_ACCOUNT_H
 
+#include <linux/types.h>
+
 #define ACCOUNT_INLINE static inline __attribute__((always_inline, unused))
 
 /* Equal to enum kind in user/model/kinds.h (asserted in user/capture). */

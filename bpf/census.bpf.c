@@ -69,10 +69,25 @@ static __always_inline u32 stack_of_runner(void)
 	return stack_number(s, 0);
 }
 
+/* First pass: which processes are watched, so that user space can fetch their mappings before any of
+ * their threads is. */
+SEC("iter/task")
+int cp_census_find(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	cp_viewer_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
+	if (wanted(task))
+		process_found(task);
+	return 0;
+}
+
 SEC("iter.s/task")
 int cp_census_open(struct bpf_iter__task *ctx)
 {
-	struct task_struct *task = ctx->task, *self = bpf_get_current_task_btf();
+	struct task_struct *task = ctx->task;
 	struct account_switch sw = {};
 	struct cp_process *p;
 	struct cp_thread *t;
@@ -81,7 +96,6 @@ int cp_census_open(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	cp_viewer_level = BPF_CORE_READ(self, thread_pid, level);
 	flags = wanted(task);
 	if (!flags)
 		return 0;

@@ -4,6 +4,8 @@
 #ifndef CP_BPF_EVENTS_H
 #define CP_BPF_EVENTS_H
 
+#include <linux/types.h>
+
 enum {
 	CP_FRAMES_MAX = 127, /* of each half of a stack */
 	CP_COMM_BYTES = 16,
@@ -88,11 +90,18 @@ struct cp_event_process {
 	char comm[CP_COMM_BYTES];
 };
 
+/* Running time waits for the thread's next sample, which all of it is booked on. */
+enum cp_sampled {
+	CP_NOT_SAMPLED = 0, /* or no running time */
+	CP_SAMPLED = 1, /* the piece ends with a sample; stack is where */
+	CP_FLUSHED = 2, /* no piece: what waits goes to this stack, since no sample will come */
+};
+
 struct cp_event_interval {
 	__u8 event;
 	__u8 kind; /* enum account_kind */
 	__u8 flags; /* enum account_flag and CP_SUM_FILTERED; */
-	__u8 sampled; /* a running piece that ends with a sample, which stack is */
+	__u8 sampled; /* enum cp_sampled */
 	__u32 tid;
 	__u64 start_ns, end_ns;
 	__u32 stack;
@@ -153,10 +162,26 @@ struct cp_process {
 	__u32 kernel;
 	__u64 exec_vm; /* pages of executable mappings when the generation began */
 	__u64 start_ns;
+	__u64 mm; /* the kernel address of its mm_struct: tells an exec that nobody saw */
 };
 
 struct cp_range {
 	__u32 mapping, mapping_cnt; /* in cp_mappings */
+};
+
+/* Constants of a capture: the verifier removes what is off. */
+struct cp_config {
+	__u64 min_ns, max_ns; /* waits outside go to [filtered]; max 0 = none */
+	__u64 slice_ns; /* 0 = no slices */
+	__u32 kind_mask; /* bit per enum account_kind; others go to [filtered] */
+	__u32 all; /* every thread of the machine */
+	__u32 sums, intervals; /* the sinks; both to compare them */
+	__u32 per_thread;
+	__u32 user_stacks, kernel_stacks;
+	__u32 dwarf; /* 0 = frame pointers only */
+	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
+	__u32 census_scratch; /* its element in cp_scratch */
+	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
 };
 
 struct cp_loss {

@@ -67,6 +67,7 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		p->space = p->id;
 	p->kernel = !!(task->flags & PF_KTHREAD);
 	p->exec_vm = exec_vm_of(task);
+	p->mm = (u64)task->mm;
 	p->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	if (bpf_map_update_elem(&cp_processes, &tgid, p, BPF_ANY)) {
 		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
@@ -99,13 +100,15 @@ static __always_inline void process_changed(struct task_struct *task, u32 why)
 	store_process(task, &p, why, from ? from->id : 0);
 }
 
-/* First seen by the census. */
+/* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
 static __always_inline void process_found(struct task_struct *task)
 {
-	struct cp_process p = {};
+	struct cp_process p = {}, *known = process_of(task);
 
-	if (!process_of(task))
+	if (!known)
 		store_process(task, &p, CP_PROCESS_CENSUS, 0);
+	else if (known->mm != (u64)task->mm || known->exec_vm != exec_vm_of(task))
+		process_changed(task, CP_PROCESS_MAPS);
 }
 
 #endif

@@ -87,8 +87,8 @@ static __always_inline void interval_done(struct cp_thread *t, struct where w,
 		w.stack = 0;
 	}
 	if (cp_config.intervals)
-		put_interval(&w, p, flags, 0);
-	else
+		put_interval(&w, p, flags, CP_NOT_SAMPLED);
+	if (cp_config.sums)
 		add_sum(&w, p->kind, flags, ns, 1);
 }
 
@@ -100,7 +100,7 @@ static __always_inline void running_done(struct cp_thread *t, const struct where
 		return;
 	t->running_ns += p->end_ns - p->start_ns;
 	if (cp_config.intervals)
-		put_interval(w, p, p->flags, 0);
+		put_interval(w, p, p->flags, CP_NOT_SAMPLED);
 }
 
 /* What is left of the running time when a thread ends goes to its last sampled stack. */
@@ -111,13 +111,19 @@ static __always_inline void flush_unsampled(struct cp_thread *t, u32 tid, u32 pr
 	u32 flags = 0;
 
 	t->account.unsampled_ns = 0;
-	if (!ns || cp_config.intervals)
+	if (!ns)
 		return;
 	if (!t->sampled) {
 		w.process = process;
 		flags = CP_SUM_NOT_SAMPLED;
 	}
-	add_sum(&w, ACCOUNT_RUNNING, flags, ns, 0);
+	if (cp_config.intervals) {
+		struct account_piece rest = { .kind = ACCOUNT_RUNNING };
+
+		put_interval(&w, &rest, flags, CP_FLUSHED);
+	}
+	if (cp_config.sums)
+		add_sum(&w, ACCOUNT_RUNNING, flags, ns, 0);
 }
 
 static __always_inline void report_thread(struct cp_thread *t, struct task_struct *task, u64 last_ns)

@@ -38,21 +38,6 @@ enum cp_loss_cause {
 	CP_LOSS_CNT = 18,
 };
 
-/* Constants of a capture: the verifier removes what is off. */
-struct cp_config {
-	u64 min_ns, max_ns; /* waits outside go to [filtered]; max 0 = none */
-	u64 slice_ns; /* 0 = no slices */
-	u32 kind_mask; /* bit per enum account_kind; others go to [filtered] */
-	u32 all; /* every thread of the machine */
-	u32 intervals; /* records instead of sums */
-	u32 per_thread;
-	u32 user_stacks, kernel_stacks;
-	u32 dwarf; /* 0 = frame pointers only */
-	u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
-	u32 census_scratch; /* its element in cp_scratch */
-	u32 wake_bytes; /* unread bytes in the ring that wake the reader */
-};
-
 /* A thread that is watched. */
 struct cp_thread {
 	struct account account;
@@ -78,9 +63,9 @@ struct cp_thread {
 const volatile struct cp_config cp_config __weak = {};
 struct account_window cp_window __weak = { ~0ULL, ~0ULL };
 struct cp_loss cp_loss[CP_LOSS_CNT] __weak = {};
-u32 cp_viewer_level __weak = 0; /* nesting of the PID namespace that causeprof runs in */
-u32 cp_next_process __weak = 0;
-u32 cp_next_stack __weak = 0;
+__u32 cp_viewer_level __weak = 0; /* nesting of the PID namespace that causeprof runs in */
+__u32 cp_next_process __weak = 0;
+__u32 cp_next_stack __weak = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

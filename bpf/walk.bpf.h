@@ -25,7 +25,8 @@ enum {
 /* Register sets: what is known of the frame being looked at. */
 enum walk_known {
 	KNOWN_RBX = 1,
-	KNOWN_ALL = 2, /* rdi and r10 too: frame 0, and the frame under a signal frame */
+	KNOWN_FIRST = 2, /* all registers, in walk.reg: frame 0 */
+	KNOWN_SIGNAL = 4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
 };
 
 struct walk_rule {
@@ -35,7 +36,9 @@ struct walk_rule {
 };
 
 struct walk {
-	u64 ip, sp, bp, bx, r10, di;
+	u64 ip, sp, bp, bx, di;
+	u64 reg[8]; /* by enum row_reg */
+	u64 ucontext;
 	u64 window_start, window_end; /* user addresses that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
 	u32 known; /* enum walk_known */
@@ -241,7 +244,7 @@ static __always_inline u32 find_rule(struct walk_ctx *c, u64 pc, u32 *rule)
 	return 0;
 }
 
-#define FP_RULE ((u32)(row_make(0, ROW_RBP, 2, -2) >> 32))
+#define FP_RULE row_rule(row_make(ROW_RBP, 2, -2, ROW_RBX_LOST))
 
 static __always_inline bool frame_pointer_ok(const struct walk *w)
 {
@@ -251,30 +254,51 @@ static __always_inline bool frame_pointer_ok(const struct walk *w)
 static __always_inline long step_signal(struct walk_ctx *c, u32 i, const bool census)
 {
 	struct walk *w = c->walk;
-	u64 sp = w->sp, nsp = 0, ip = 0;
+	u64 sp = w->sp, new_sp = 0, ip = 0;
 
 	if (!read_word(c, sp + ROW_UCONTEXT_RBP, &w->bp, census) ||
 	    !read_word(c, sp + ROW_UCONTEXT_RBX, &w->bx, census) ||
-	    !read_word(c, sp + ROW_UCONTEXT_R10, &w->r10, census) ||
 	    !read_word(c, sp + ROW_UCONTEXT_RDI, &w->di, census) ||
-	    !read_word(c, sp + ROW_UCONTEXT_RSP, &nsp, census) ||
+	    !read_word(c, sp + ROW_UCONTEXT_RSP, &new_sp, census) ||
 	    !read_word(c, sp + ROW_UCONTEXT_RIP, &ip, census)) {
 		w->stop = WALK_UNREADABLE;
 		return 1;
 	}
 	w->signal_mask[(i >> 6) & 1] |= 1ULL << (i & 63);
-	w->sp = nsp; /* may be lower: the handler ran on another stack */
+	w->ucontext = sp;
+	w->sp = new_sp; /* may be lower: the handler ran on another stack */
 	w->ip = ip;
 	w->caller = 0;
-	w->known = KNOWN_RBX | KNOWN_ALL;
+	w->known = KNOWN_RBX | KNOWN_SIGNAL;
 	return 0;
 }
 
-/* The CFA by the rule; 0 and w->stop set if it cannot be had. */
+/* enum row_reg in order: rax, r8 .. r13, r15; a ucontext has r8 .. r15 in a row. */
+static __always_inline u64 reg_ucontext_off(u32 reg)
+{
+	return ROW_UCONTEXT_R8 + (reg == ROW_REG_R15 ? 7 : reg - 1) * 8;
+}
+
+/* A register that only frame 0 and the frame under a signal frame know. */
+static __always_inline u64 known_register(struct walk_ctx *c, u32 reg, const bool census)
+{
+	struct walk *w = c->walk;
+	u64 value = 0, off;
+
+	if (w->known & KNOWN_FIRST)
+		return w->reg[BOUND(reg, 7)];
+	off = reg == ROW_REG_RAX ? ROW_UCONTEXT_RAX : reg_ucontext_off(reg);
+	if ((w->known & KNOWN_SIGNAL) && read_word(c, w->ucontext + off, &value, census))
+		return value;
+	w->stop = WALK_UNSUPPORTED;
+	return 0;
+}
+
+/* The CFA by the rule; w->stop is set if it cannot be had. */
 static __always_inline u64 find_cfa(struct walk_ctx *c, u64 row, const bool census)
 {
 	struct walk *w = c->walk;
-	s64 off = row_off_bytes(row);
+	s64 off = row_off(row) * 8;
 	u64 value = 0;
 
 	switch (row_kind(row)) {
@@ -285,31 +309,31 @@ static __always_inline u64 find_cfa(struct walk_ctx *c, u64 row, const bool cens
 		return w->bp + off;
 	case ROW_PLT:
 		return w->sp + 8 + ((w->ip & 15) >= (u64)row_off(row) ? 8 : 0);
-	case ROW_R10:
-		if (w->known & KNOWN_ALL)
-			return w->r10 + off;
-		break;
+	case ROW_REG:
+		return known_register(c, row_x(row), census) + off;
 	case ROW_RBX:
 		if (w->known & KNOWN_RBX)
 			return w->bx + off;
 		break;
 	case ROW_DEREF_RBP:
-	case ROW_DEREF_RBP_8:
-		if (!read_word(c, w->bp + off, &value, census)) {
-			w->stop = WALK_UNREADABLE;
-			return 0;
-		}
-		return value + (row_kind(row) == ROW_DEREF_RBP_8 ? 8 : 0);
 	case ROW_DEREF_RSP:
-	case ROW_DEREF_RSP_8:
-		if (!read_word(c, w->sp + off, &value, census)) {
-			w->stop = WALK_UNREADABLE;
-			return 0;
-		}
-		return value + (row_kind(row) == ROW_DEREF_RSP_8 ? 8 : 0);
+		if (read_word(c, (row_kind(row) == ROW_DEREF_RBP ? w->bp : w->sp) + off, &value,
+			      census))
+			return value + row_x(row) * 8;
+		w->stop = WALK_UNREADABLE;
+		return 0;
 	}
 	w->stop = WALK_UNSUPPORTED;
 	return 0;
+}
+
+/* Where the kind leaves the small number of a row to rbx. */
+static __always_inline u32 row_rbx(u64 row)
+{
+	u32 kind = row_kind(row);
+
+	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ? ROW_RBX_LOST :
+										  row_x(row);
 }
 
 /* Restores the caller's rbp and rbx, as far as the row knows them. */
@@ -363,7 +387,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 	if (w->stop)
 		return 1;
 	if (row_kind(row) == ROW_RA_RDI) {
-		if (!(w->known & KNOWN_ALL)) {
+		if (!(w->known & (KNOWN_FIRST | KNOWN_SIGNAL))) {
 			w->stop = WALK_UNSUPPORTED;
 			return 1;
 		}
@@ -385,7 +409,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 	w->sp = cfa;
 	w->ip = ra;
 	w->caller = 1;
-	w->known &= ~(u32)KNOWN_ALL;
+	w->known &= KNOWN_RBX;
 	if (!ra) {
 		w->stop = WALK_ZERO;
 		return 1;
@@ -431,7 +455,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	w->mapping_cnt = range->mapping_cnt;
 	w->window_start = w->window_end = 0;
 	w->caller = 0;
-	w->known = KNOWN_RBX | KNOWN_ALL;
+	w->known = KNOWN_RBX | KNOWN_FIRST;
 	return true;
 }
 
@@ -441,8 +465,15 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->sp = regs->sp;
 	w->bp = regs->bp;
 	w->bx = regs->bx;
-	w->r10 = regs->r10;
 	w->di = regs->di;
+	w->reg[ROW_REG_RAX] = regs->ax;
+	w->reg[ROW_REG_R8] = regs->r8;
+	w->reg[ROW_REG_R9] = regs->r9;
+	w->reg[ROW_REG_R10] = regs->r10;
+	w->reg[ROW_REG_R11] = regs->r11;
+	w->reg[ROW_REG_R12] = regs->r12;
+	w->reg[ROW_REG_R13] = regs->r13;
+	w->reg[ROW_REG_R15] = regs->r15;
 	if (regs->cs == 0x33)
 		return true;
 	w->stop = CP_STOP_COMPAT;
