@@ -273,10 +273,20 @@ static __always_inline long step_signal(struct walk_ctx *c, u32 i, const bool ce
 	return 0;
 }
 
-/* enum row_reg in order: rax, r8 .. r13, r15; a ucontext has r8 .. r15 in a row. */
 static __always_inline u64 reg_ucontext_off(u32 reg)
 {
-	return ROW_UCONTEXT_R8 + (reg == ROW_REG_R15 ? 7 : reg - 1) * 8;
+	switch (reg) {
+	case ROW_REG_RAX:
+		return ROW_UCONTEXT_RAX;
+	case ROW_REG_RSI:
+		return ROW_UCONTEXT_RSI;
+	case ROW_REG_R13:
+		return ROW_UCONTEXT_R8 + 5 * 8;
+	case ROW_REG_R15:
+		return ROW_UCONTEXT_R8 + 7 * 8;
+	default: /* r8 .. r11 stand in order */
+		return ROW_UCONTEXT_R8 + (reg - ROW_REG_R8) * 8;
+	}
 }
 
 /* A register that only frame 0 and the frame under a signal frame know. */
@@ -287,7 +297,7 @@ static __always_inline u64 known_register(struct walk_ctx *c, u32 reg, const boo
 
 	if (w->known & KNOWN_FIRST)
 		return w->reg[BOUND(reg, 7)];
-	off = reg == ROW_REG_RAX ? ROW_UCONTEXT_RAX : reg_ucontext_off(reg);
+	off = reg_ucontext_off(reg);
 	if ((w->known & KNOWN_SIGNAL) && read_word(c, w->ucontext + off, &value, census))
 		return value;
 	w->stop = WALK_UNSUPPORTED;
@@ -471,7 +481,7 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->reg[ROW_REG_R9] = regs->r9;
 	w->reg[ROW_REG_R10] = regs->r10;
 	w->reg[ROW_REG_R11] = regs->r11;
-	w->reg[ROW_REG_R12] = regs->r12;
+	w->reg[ROW_REG_RSI] = regs->si;
 	w->reg[ROW_REG_R13] = regs->r13;
 	w->reg[ROW_REG_R15] = regs->r15;
 	if (regs->cs == 0x33)

@@ -4,6 +4,7 @@
 #define CP_USER_CAPTURE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum sink {
