@@ -94,6 +94,7 @@ void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t a
 
 /* Appends lines of text: what was tried for this address, in order, and what came of it. */
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out);
+void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out);
 void symbolizer__why_kernel(struct symbolizer *s, uint64_t addr, struct buf *out);
 
 #endif
