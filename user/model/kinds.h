@@ -99,6 +99,7 @@ enum loss_cause {
 	LOSS_NEGATIVE_TIME = 16,
 	LOSS_PROCESS_MAP_FULL = 17,
 	LOSS_CAUSE_MAX = 18,
+	LOSS_SLOTS_CNT = 64, /* room in a profile: causes that a newer version wrote survive */
 };
 
 /* Properties of a sum or interval; a bit mask. */
