@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/base/folded.h"
+#include "user/base/foldtext.h"
 #include "user/base/input.h"
 #include "user/base/mem.h"
 
@@ -40,9 +40,9 @@ static void counts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_CNT(cases); i++) {
-		struct folded_count c;
+		struct foldtext_count c;
 
-		assert_null(folded_parse_count(cases[i].text, strlen(cases[i].text), &c));
+		assert_null(foldtext_parse_count(cases[i].text, strlen(cases[i].text), &c));
 		assert_int_equal(c.whole, cases[i].whole);
 		assert_int_equal(c.nano, cases[i].nano);
 		assert_int_equal(c.is_negative, cases[i].is_negative);
@@ -57,25 +57,25 @@ static void not_counts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_CNT(cases); i++) {
-		struct folded_count c;
+		struct foldtext_count c;
 
-		assert_non_null(folded_parse_count(cases[i], strlen(cases[i]), &c));
+		assert_non_null(foldtext_parse_count(cases[i], strlen(cases[i]), &c));
 	}
 }
 
 static void lines(void **state)
 {
 	char with_blanks[] = "a b;step 12 6", tabs[] = "x;y\t 3  ", alone[] = "12", none[] = "a;b";
-	struct folded_line l;
+	struct foldtext_line l;
 
 	(void)state;
-	assert_null(folded_parse(with_blanks, strlen(with_blanks), &l));
+	assert_null(foldtext_parse(with_blanks, strlen(with_blanks), &l));
 	assert_string_equal(l.stack, "a b;step 12");
 	assert_int_equal(l.count.whole, 6);
-	assert_null(folded_parse(tabs, strlen(tabs), &l));
+	assert_null(foldtext_parse(tabs, strlen(tabs), &l));
 	assert_string_equal(l.stack, "x;y");
-	assert_non_null(folded_parse(alone, strlen(alone), &l));
-	assert_non_null(folded_parse(none, strlen(none), &l));
+	assert_non_null(foldtext_parse(alone, strlen(alone), &l));
+	assert_non_null(foldtext_parse(none, strlen(none), &l));
 }
 
 static void frames(void **state)
@@ -85,7 +85,7 @@ static void frames(void **state)
 	size_t frame_bytes;
 
 	(void)state;
-	while (folded_next(&rest, text + 4, &frame, &frame_bytes)) {
+	while (foldtext_next(&rest, text + 4, &frame, &frame_bytes)) {
 		strncat(joined, frame, frame_bytes);
 		strcat(joined, "|");
 	}
@@ -101,11 +101,11 @@ static void escapes_read_back(void **state)
 	for (size_t i = 0; i < ARRAY_CNT(names); i++) {
 		struct buf esc = { 0 }, back = { 0 };
 
-		folded_escape(&esc, names[i], strlen(names[i]));
+		foldtext_escape(&esc, names[i], strlen(names[i]));
 		assert_null(strpbrk(buf_str(&esc), ";\n\r"));
-		folded_unescape(&back, buf_str(&esc), esc.len_bytes);
+		foldtext_unescape(&back, buf_str(&esc), esc.len_bytes);
 		assert_string_equal(buf_str(&back), names[i]);
-		assert_int_equal(folded_has_escape(buf_str(&esc), esc.len_bytes),
+		assert_int_equal(foldtext_has_escape(buf_str(&esc), esc.len_bytes),
 				 strcmp(buf_str(&esc), names[i]) != 0);
 		buf_free(&esc);
 		buf_free(&back);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folded text; see folded.h. */
-#include "user/base/folded.h"
+/* Folded text; see foldtext.h. */
+#include "user/base/foldtext.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static unsigned int digit_at(const struct decimal *d, long power)
 	return at >= 0 && at < d->digit_cnt ? (unsigned int)(d->digits[at] - '0') : 0;
 }
 
-static void to_fixed(const struct decimal *d, struct folded_count *ret)
+static void to_fixed(const struct decimal *d, struct foldtext_count *ret)
 {
 	for (long p = d->point - 1; p >= 0 && d->digit_cnt && !ret->is_saturated; p--) {
 		unsigned int digit = digit_at(d, p);
@@ -84,7 +84,7 @@ static void to_fixed(const struct decimal *d, struct folded_count *ret)
 	for (long p = -1; p >= -9; p--)
 		ret->nano = ret->nano * 10 + digit_at(d, p);
 	ret->nano += digit_at(d, -10) >= 5;
-	if (ret->nano == FOLDED_NANO) {
+	if (ret->nano == FOLDTEXT_NANO) {
 		ret->nano = 0;
 		ret->is_saturated = ret->is_saturated || ret->whole == UINT64_MAX;
 		ret->whole++;
@@ -96,7 +96,7 @@ static void to_fixed(const struct decimal *d, struct folded_count *ret)
 }
 
 /* Nearly all counts are short and whole. */
-static bool short_count(const char *s, size_t len_bytes, struct folded_count *ret)
+static bool short_count(const char *s, size_t len_bytes, struct foldtext_count *ret)
 {
 	uint64_t v = 0;
 
@@ -107,11 +107,11 @@ static bool short_count(const char *s, size_t len_bytes, struct folded_count *re
 			return false;
 		v = v * 10 + (uint64_t)(s[i] - '0');
 	}
-	*ret = (struct folded_count){ .whole = v, .f64 = (double)v };
+	*ret = (struct foldtext_count){ .whole = v, .f64 = (double)v };
 	return true;
 }
 
-const char *folded_parse_count(const char *text, size_t len_bytes, struct folded_count *ret)
+const char *foldtext_parse_count(const char *text, size_t len_bytes, struct foldtext_count *ret)
 {
 	struct decimal d = { .digit_cnt = 0 };
 	char copy[COUNT_MAX_BYTES + 1];
@@ -129,7 +129,7 @@ const char *folded_parse_count(const char *text, size_t len_bytes, struct folded
 	s = any ? scan_exponent(s, end, &d) : NULL;
 	if (!s || s != end)
 		return "the last field is not a number";
-	*ret = (struct folded_count){ .is_negative = d.is_negative };
+	*ret = (struct foldtext_count){ .is_negative = d.is_negative };
 	to_fixed(&d, ret);
 	memcpy(copy, text, len_bytes);
 	copy[len_bytes] = '\0';
@@ -142,7 +142,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-const char *folded_parse(char *line, size_t len_bytes, struct folded_line *ret)
+const char *foldtext_parse(char *line, size_t len_bytes, struct foldtext_line *ret)
 {
 	size_t end = len_bytes, start;
 	const char *why;
@@ -152,7 +152,7 @@ const char *folded_parse(char *line, size_t len_bytes, struct folded_line *ret)
 	start = end;
 	while (start && !is_blank(line[start - 1]))
 		start--;
-	why = folded_parse_count(line + start, end - start, &ret->count);
+	why = foldtext_parse_count(line + start, end - start, &ret->count);
 	if (why)
 		return why;
 	while (start && is_blank(line[start - 1]))
@@ -165,7 +165,7 @@ const char *folded_parse(char *line, size_t len_bytes, struct folded_line *ret)
 	return NULL;
 }
 
-bool folded_next(const char **rest, const char *end, const char **frame, size_t *frame_bytes)
+bool foldtext_next(const char **rest, const char *end, const char **frame, size_t *frame_bytes)
 {
 	const char *semi;
 
@@ -191,7 +191,7 @@ static int escaped_byte(const char *s, size_t len_bytes)
 	return -1;
 }
 
-void folded_escape(struct buf *out, const char *name, size_t len_bytes)
+void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
 	for (size_t i = 0; i < len_bytes; i++) {
 		if (name[i] == ';')
@@ -207,7 +207,7 @@ void folded_escape(struct buf *out, const char *name, size_t len_bytes)
 	}
 }
 
-void folded_unescape(struct buf *out, const char *frame, size_t len_bytes)
+void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes)
 {
 	for (size_t i = 0; i < len_bytes; i++) {
 		int c = escaped_byte(frame + i, len_bytes - i);
@@ -218,7 +218,7 @@ void folded_unescape(struct buf *out, const char *frame, size_t len_bytes)
 	}
 }
 
-bool folded_has_escape(const char *frame, size_t len_bytes)
+bool foldtext_has_escape(const char *frame, size_t len_bytes)
 {
 	const char *s = frame, *end = frame + len_bytes;
 
