@@ -2,6 +2,7 @@
 /* Lines of "perf script"; see perf_line.h. */
 #include "user/exchange/perf_line.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "user/base/mem.h"
@@ -195,12 +196,14 @@ bool perf_parse_header(const char *line, size_t len_bytes, struct perf_header *r
 	return true;
 }
 
-bool perf_event_is(const struct perf_header *h, const char *name)
+/* "cycles:u" is "cycles"; "sched:sched_switch" stays. */
+size_t perf_event_base_bytes(const char *event, size_t event_bytes)
 {
-	size_t n = strlen(name);
+	size_t n = event_bytes;
 
-	return h->event_bytes >= n && !memcmp(h->event, name, n) &&
-	       (h->event_bytes == n || h->event[n] == ':');
+	while (n && event[n - 1] && strchr("ukhGHSpPDeIW", event[n - 1]))
+		n--;
+	return n && event[n - 1] == ':' ? n - 1 : event_bytes;
 }
 
 /* The start of the last balanced "(...)" when the line ends in one that has a blank before it. */
@@ -328,24 +331,61 @@ static size_t without_arguments(const char *name, size_t n)
 		depth -= name[i] == '(';
 		if (depth)
 			continue;
-		if (starts_with(name + i, end - i, "(anonymous namespace)") ||
-		    ends_with(name, i, "operator"))
-			return n;
-		return i;
+		return starts_with(name + i, end - i, "(anonymous namespace)") ? n : i;
 	}
 	return n;
+}
+
+/* What rustc writes for bytes that symbols may not hold: "$LT$" and others, "$u7b$". Returns the byte and
+ * how long its code is, or 0. */
+static char rust_byte(const char *s, size_t n, size_t *used_bytes)
+{
+	static const struct {
+		const char *code;
+		char byte;
+	} codes[] = { { "$LT$", '<' }, { "$GT$", '>' }, { "$RF$", '&' }, { "$BP$", '*' },
+		      { "$LP$", '(' }, { "$RP$", ')' }, { "$SP$", '@' }, { "$C$", ',' } };
+
+	for (size_t i = 0; i < ARRAY_CNT(codes); i++) {
+		if (!starts_with(s, n, codes[i].code))
+			continue;
+		*used_bytes = strlen(codes[i].code);
+		return codes[i].byte;
+	}
+	if (n < 5 || s[0] != '$' || s[1] != 'u' || !is_hex(s[2]) || !is_hex(s[3]) || s[4] != '$')
+		return 0;
+	*used_bytes = 5;
+	return (char)strtoul((const char[]){ s[2], s[3], '\0' }, NULL, 16);
+}
+
+/* "::h" and 16 hexadecimal digits at the end of Rust's names tell compilations apart, not functions. */
+static size_t without_rust_hash(const char *name, size_t n)
+{
+	if (n < 20 || memcmp(name + n - 19, "::h", 3))
+		return n;
+	for (size_t i = n - 16; i < n; i++)
+		if (!is_hex(name[i]))
+			return n;
+	return n - 19;
 }
 
 static void put_tidy(const char *name, size_t n, struct buf *out)
 {
 	bool is_java = n > 2 && name[0] == 'L' && memchr(name, '/', n) && memchr(name, ';', n);
 
-	n = without_arguments(name, n);
+	n = without_rust_hash(name, without_arguments(name, n));
 	for (size_t i = is_java ? 1 : 0; i < n; i++) {
-		if (name[i] == ';')
+		size_t used_bytes;
+		char c = name[i] == '$' ? rust_byte(name + i, n - i, &used_bytes) : 0;
+
+		if (c) {
+			buf_putc(out, c);
+			i += used_bytes - 1;
+		} else if (name[i] == ';') {
 			buf_putc(out, ':');
-		else if (name[i] != '"' && name[i] != '\'')
+		} else if (name[i] != '"' && name[i] != '\'') {
 			buf_putc(out, name[i]);
+		}
 	}
 }
 

@@ -34,11 +34,11 @@ struct perf_frame {
 bool perf_parse_header(const char *line, size_t len_bytes, struct perf_header *ret);
 bool perf_parse_frame(const char *line, size_t len_bytes, struct perf_frame *ret);
 
-/* "cycles" is "cycles:u", too. */
-bool perf_event_is(const struct perf_header *h, const char *name);
+/* The length of an event's name without its modifiers: "cycles:u" is "cycles". */
+size_t perf_event_base_bytes(const char *event, size_t event_bytes);
 
 /* What the frame is called: "[unknown]" becomes the module's name in brackets where that is known; tidy
- * drops an argument list at the end, quotes, and the L and ; of Java descriptors. */
+ * drops an argument list at the end, quotes, Rust's hash and escapes, the L and ; of Java descriptors. */
 void perf_frame_name(const struct perf_frame *f, const char *name, size_t name_bytes, bool tidy,
 		     struct buf *out);
 

@@ -82,39 +82,38 @@ static void end_sample(struct perf_reader *r)
 	r->frame_cnt = 0;
 }
 
-/* The first sample decides what the values are. */
+static bool event_is(const struct perf_reader *r, const char *name)
+{
+	return !strcmp(r->event, name);
+}
+
+/* The first wanted sample decides what the values are. */
 static int choose_event(struct perf_reader *r, const struct perf_header *h, struct err *err)
 {
-	const struct import_options *opts = r->intake.opts;
+	size_t n = perf_event_base_bytes(h->event, h->event_bytes);
 	const char *unit = "samples";
-	bool is_clock = perf_event_is(h, "cpu-clock") || perf_event_is(h, "task-clock");
-	bool is_wait = perf_event_is(h, "offcpu-time");
-	int rc;
 
-	snprintf(r->event, sizeof(r->event), "%.*s", (int)h->event_bytes, h->event);
+	snprintf(r->event, sizeof(r->event), "%.*s", (int)n, h->event);
 	r->has_event = true;
-	if (h->has_period && (is_clock || is_wait)) {
+	if (h->has_period &&
+	    (event_is(r, "cpu-clock") || event_is(r, "task-clock") || event_is(r, "offcpu-time")))
 		unit = "ns";
-	} else if (h->has_period && h->event_bytes) {
-		r->event[strcspn(r->event, ":")] = '\0';
+	else if (h->has_period && n && n < 60)
 		unit = r->event;
-	}
-	rc = intake_set_unit(&r->intake, unit, err);
-	snprintf(r->event, sizeof(r->event), "%.*s", (int)h->event_bytes, h->event);
-	(void)opts;
-	return rc;
+	return intake_set_unit(&r->intake, unit, err);
 }
 
 static bool is_wanted(const struct perf_reader *r, const struct perf_header *h)
 {
 	const char *want = r->intake.opts->event ? r->intake.opts->event : r->event;
-	size_t want_bytes = strlen(want);
+	size_t n = perf_event_base_bytes(h->event, h->event_bytes), want_bytes = strlen(want);
 
-	if (!h->event_bytes || !*want)
+	if (!n || !want_bytes || !strcmp(want, "all"))
 		return true;
-	if (h->event_bytes > sizeof(r->event) - 1 && !r->intake.opts->event)
-		return !memcmp(want, h->event, want_bytes);
-	return want_bytes == h->event_bytes && !memcmp(want, h->event, want_bytes);
+	if (want_bytes == h->event_bytes && !memcmp(want, h->event, want_bytes))
+		return true;
+	n = n < sizeof(r->event) ? n : sizeof(r->event) - 1;
+	return want_bytes == n && !memcmp(want, h->event, n);
 }
 
 static void push_frame(struct perf_reader *r, uint32_t frame)
