@@ -133,6 +133,8 @@ void flame_encoding__put_boxes(const struct flame_encoding *e, const struct flam
 		put_digits(out, e->name_numbers[t->nodes[b->node].name] - 1);
 		put_digits(out, start - cursor[depth]);
 		put_digits(out, c->of_box[i]);
+		if (c->bar)
+			put_digits(out, c->bar[i]);
 		put_digits(out, width);
 		put_digits(out, scaled(e, self_of(t, b->node, o)));
 		if (e->counts)

@@ -9,6 +9,7 @@
  *	name    number in the table of names
  *	gap     weight between the end of the sibling before (or the parent's start) and this box
  *	color   number in the table of colours
+ *	bar     in a difference: 1 + the colour of the subtree's change, or 0
  *	width   weight
  *	self    weight that ends here (of the width)
  *	count   waits or samples, if the picture says "counts"

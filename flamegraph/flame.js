@@ -190,7 +190,7 @@ function start(svg) {
 		var cols = conf.columns.length, h = conf.frame - 1, i;
 		function sink(set, key) { return set[key] = set[key] || []; }
 		function bar(i, x, w, color) {
-			sink(bars, color).push("M", x.toFixed(1), " ", top(d.depth[i]) + h - conf.bar / 2, "h", w.toFixed(1));
+			sink(bars, color).push("M", x.toFixed(1), " ", top(d.depth[i]) + conf.bar / 2, "h", w.toFixed(1));
 		}
 		function box(i, x, w) {
 			var key = hits && hits[i] ? "hit" : "c" + d.color[i];
@@ -237,7 +237,7 @@ function start(svg) {
 		for (var t = 0; t < texts.length; t++) {
 			var label = fitting(nameOf(texts[t][0]), texts[t][2] - 6);
 			if (label) add(g, "text", { x: (texts[t][1] + 3).toFixed(1),
-				y: top(d.depth[texts[t][0]]) + 3 + h / 2 }, label);
+				y: top(d.depth[texts[t][0]]) + 4 + h / 2 }, label);
 		}
 		svg.replaceChild(g, view);
 		view = g;

@@ -195,30 +195,62 @@ static void put_frame(struct folded *f, size_t cnt, const char *s, const char *e
 	f->frames[cnt] = (struct flame_str){ s, (size_t)(end - s) };
 }
 
-/* Splits at ";" and turns "\;" into ";", in place. Empty fields at the end vanish, others are frames. */
-static size_t split_frames(struct folded *f, char *s, size_t len_bytes)
+/* True if the ";" at semi ends an XML entity, as names have that some tool escaped already ("&lt;init&gt;"):
+ * it is part of the name. */
+static bool ends_entity(const char *start, const char *semi)
 {
-	char *end = s + len_bytes, *start = s, *to = s;
+	static const char *const entities[] = { "&amp", "&lt", "&gt", "&quot", "&apos" };
+	const char *c = semi;
+
+	for (size_t i = 0; i < ARRAY_CNT(entities); i++) {
+		size_t len_bytes = strlen(entities[i]);
+
+		if ((size_t)(semi - start) >= len_bytes &&
+		    !memcmp(semi - len_bytes, entities[i], len_bytes))
+			return true;
+	}
+	while (c > start && c[-1] >= '0' && c[-1] <= '9')
+		c--;
+	return c < semi && c - start >= 2 && c[-1] == '#' && c[-2] == '&';
+}
+
+static size_t split_plain(struct folded *f, const char *start, const char *end)
+{
 	size_t cnt = 0;
 
-	if (!memchr(s, '\\', len_bytes)) {
-		for (char *semi; (semi = memchr(start, ';', (size_t)(end - start)));
-		     start = semi + 1)
-			put_frame(f, cnt++, start, semi);
-		to = end;
-	} else {
-		for (char *from = s; from < end; from++) {
-			if (*from == ';') {
-				put_frame(f, cnt++, start, to);
-				start = to = from + 1;
-				continue;
-			}
-			if (*from == '\\' && from + 1 < end && from[1] == ';')
-				from++;
-			*to++ = *from;
+	for (const char *semi; (semi = memchr(start, ';', (size_t)(end - start))); start = semi + 1)
+		put_frame(f, cnt++, start, semi);
+	put_frame(f, cnt++, start, end);
+	return cnt;
+}
+
+/* With escapes: turns "\;" into ";", in place. */
+static size_t split_escaped(struct folded *f, char *s, const char *end)
+{
+	char *start = s, *to = s;
+	size_t cnt = 0;
+
+	for (const char *from = s; from < end; from++) {
+		if (*from == ';' && !ends_entity(start, to)) {
+			put_frame(f, cnt++, start, to);
+			start = to = s + (from + 1 - s);
+			continue;
 		}
+		if (*from == '\\' && from + 1 < end && from[1] == ';')
+			from++;
+		*to++ = *from;
 	}
 	put_frame(f, cnt++, start, to);
+	return cnt;
+}
+
+/* Empty fields at the end vanish, others are frames. */
+static size_t split_frames(struct folded *f, char *s, size_t len_bytes)
+{
+	bool escaped = memchr(s, '\\', len_bytes) || memchr(s, '&', len_bytes);
+	size_t cnt =
+		escaped ? split_escaped(f, s, s + len_bytes) : split_plain(f, s, s + len_bytes);
+
 	while (cnt && !f->frames[cnt - 1].len_bytes)
 		cnt--;
 	return cnt;

@@ -240,39 +240,44 @@ static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char 
 
 uint32_t flame_change_rgb(double share, bool negate)
 {
-	double faded = 215 * (1 - pow(fabs(share), 0.6));
-	double c[3] = { 235, faded, faded };
+	static const double pale[2][3] = { { 250, 228, 224 }, { 224, 233, 250 } };
+	static const double full[2][3] = { { 226, 70, 58 }, { 66, 120, 212 } };
+	int hue = (share < 0) != negate;
+	double depth = round(pow(fabs(share), 0.6) * 20) / 20; /* few colours, small changes seen */
+	double c[3];
 
 	if (!(fabs(share) > 0))
-		return 0xf4f4f4;
-	faded = round(faded / 10) * 10;
-	c[1] = c[2] = faded;
-	if ((share < 0) != negate) {
-		c[2] = 235;
-		c[0] = faded;
-		c[1] = faded + (215 - faded) * 0.3;
-	}
+		return FLAME_RGB_UNCHANGED;
+	for (int i = 0; i < 3; i++)
+		c[i] = pale[hue][i] + depth * (full[hue][i] - pale[hue][i]);
 	return pack(c);
 }
 
-static double max_self_change(const struct flame_tree *t)
+static double self_change(const struct flame_tree *t, uint32_t node)
+{
+	return flame_tree__self(t, node, FLAME_AFTER) - flame_tree__self(t, node, FLAME_BEFORE);
+}
+
+static double subtree_change(const struct flame_tree *t, uint32_t node)
+{
+	return flame_tree__total(t, node, FLAME_AFTER) - flame_tree__total(t, node, FLAME_BEFORE);
+}
+
+static double max_change(const struct flame_tree *t,
+			 double (*change)(const struct flame_tree *t, uint32_t node))
 {
 	double max = 0;
 
-	for (size_t n = 0; n < t->node_cnt; n++) {
-		double d = fabs(flame_tree__self(t, (uint32_t)n, FLAME_AFTER) -
-				flame_tree__self(t, (uint32_t)n, FLAME_BEFORE));
-
-		if (d > max)
-			max = d;
-	}
+	for (size_t n = 0; n < t->node_cnt; n++)
+		if (fabs(change(t, (uint32_t)n)) > max)
+			max = fabs(change(t, (uint32_t)n));
 	return max;
 }
 
 static uint32_t change_rgb(const struct flame_tree *t, uint32_t node, const struct flame_opts *o,
 			   double max)
 {
-	double d = flame_tree__self(t, node, FLAME_AFTER) - flame_tree__self(t, node, FLAME_BEFORE);
+	double d = self_change(t, node);
 
 	if (o->mask.self && (node >= o->mask.node_cnt || !o->mask.self[node]))
 		return FLAME_RGB_INSIGNIFICANT;
@@ -294,12 +299,30 @@ static uint16_t color_index(struct flame_colors *c, uint32_t rgb)
 	return (uint16_t)(c->rgb_cnt - 1);
 }
 
+/* What happened to a frame with all above it; frames without children say it by their own colour. */
+static void make_bars(struct flame_colors *c, const struct flame_tree *t,
+		      const struct flame_layout *l, const struct flame_opts *o)
+{
+	double max = max_change(t, subtree_change);
+
+	c->bar = xcalloc(l->box_cnt, sizeof(*c->bar));
+	for (size_t i = 0; i < l->box_cnt; i++) {
+		uint32_t node = l->boxes[i].node;
+		double d = subtree_change(t, node);
+
+		if (!t->nodes[node].first || !(fabs(d) > 0) ||
+		    (o->mask.subtree && (node >= o->mask.node_cnt || !o->mask.subtree[node])))
+			continue;
+		c->bar[i] = (uint16_t)(1 + color_index(c, flame_change_rgb(d / max, o->negate)));
+	}
+}
+
 void flame_colors__make(struct flame_colors *c, const struct flame_tree *t,
 			const struct flame_layout *l, const struct flame_opts *o)
 {
 	bool classes = flame_tree__has_classes(t);
 	bool change = flame_tree__has_side(t, FLAME_BEFORE);
-	double max = change ? max_self_change(t) : 0;
+	double max = change ? max_change(t, self_change) : 0;
 
 	*c = (struct flame_colors){ 0 };
 	c->of_box = xcalloc(l->box_cnt, sizeof(*c->of_box));
@@ -314,12 +337,15 @@ void flame_colors__make(struct flame_colors *c, const struct flame_tree *t,
 
 		c->of_box[i] = color_index(c, rgb);
 	}
+	if (change)
+		make_bars(c, t, l, o);
 }
 
 void flame_colors__fini(struct flame_colors *c)
 {
 	free(c->rgb);
 	free(c->of_box);
+	free(c->bar);
 	free(c->lookup);
 	*c = (struct flame_colors){ 0 };
 }

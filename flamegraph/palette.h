@@ -22,6 +22,7 @@ struct flame_colors {
 	uint32_t *rgb; /* the table */
 	size_t rgb_cnt, rgb_cap;
 	uint16_t *of_box; /* index into the table, per box of the layout */
+	uint16_t *bar; /* differences: 1 + index of the subtree's change, 0 = no bar; else NULL */
 	uint16_t *lookup; /* hash table rgb -> 1 + index */
 };
 
@@ -30,9 +31,10 @@ void flame_colors__make(struct flame_colors *c, const struct flame_tree *t,
 void flame_colors__fini(struct flame_colors *c);
 
 uint32_t flame_class_rgb(int cls); /* for legends and bars */
-/* Red for share > 0, blue for < 0, white at 0; share in -1..1. */
+/* Red for share > 0, blue for < 0, nearly white at 0; share in -1..1. */
 uint32_t flame_change_rgb(double share, bool negate);
 enum {
+	FLAME_RGB_UNCHANGED = 0xf0f0ee,
 	FLAME_RGB_INSIGNIFICANT = 0xd8d8d8
 };
 

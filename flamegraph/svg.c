@@ -22,8 +22,9 @@ enum {
 	ELEMENT_MAX = 12000,
 	ELEMENT_KEEP = 5000,
 	LEGEND_ROW_PX = 18,
-	BAR_PX = 3,
 };
+
+static const double bar_px = 2.4; /* fits above the letters */
 
 void flame_put_xml(struct buf *out, const char *s)
 {
@@ -59,6 +60,8 @@ static void put_style(const struct flame_picture *p, struct buf *out)
 	buf_printf(out, ".title{font-size:%gpx}\n", o->font_size_px + 5);
 	for (size_t i = 0; i < p->colors.rgb_cnt; i++)
 		buf_printf(out, ".c%zu{fill:#%06x}", i, p->colors.rgb[i]);
+	for (size_t i = 0; p->change && i < p->colors.rgb_cnt; i++)
+		buf_printf(out, ".sc%zu{stroke:#%06x}", i, p->colors.rgb[i]);
 	buf_puts(out, "\n");
 	buf_puts(out, flame_css);
 	buf_puts(out, "</style>\n");
@@ -100,8 +103,7 @@ static void put_head(const struct flame_picture *p, struct buf *out)
 	put_style(p, out);
 	buf_printf(out, "<rect class=\"bg\" width=\"%g\" height=\"%g\" fill=\"%s\"/>\n",
 		   o->width_px, p->height_px, p->bg);
-	buf_printf(out, "<text class=\"ui title\" x=\"%g\" y=\"%g\">", mid,
-		   o->font_size_px * 2);
+	buf_printf(out, "<text class=\"ui title\" x=\"%g\" y=\"%g\">", mid, o->font_size_px * 2);
 	flame_put_xml(out, title_of(p));
 	buf_puts(out, "</text>\n");
 	if (o->subtitle && *o->subtitle)
@@ -208,7 +210,7 @@ static void put_box(const struct flame_picture *p, size_t i, struct buf *out)
 	at = out->len_bytes;
 	buf_puts(out, "<text");
 	put_attr1(out, "x", x + 3);
-	put_attr1(out, "y", 3 + y + h / 2);
+	put_attr1(out, "y", 4 + y + h / 2);
 	buf_putc(out, '>');
 	if (b->depth) {
 		size_t before = out->len_bytes;
@@ -315,8 +317,7 @@ static void put_bar(const struct flame_picture *p, const struct flame_box *b, do
 		    double part, struct buf *path)
 {
 	double x = FLAME_X_PAD_PX + (b->start + from) * p->layout.px_per_weight;
-	double y = flame_layout__y(&p->layout, p->opts, b->depth) + p->opts->frame_height_px -
-		   FLAME_FRAME_PAD_PX - BAR_PX / 2.0;
+	double y = flame_layout__y(&p->layout, p->opts, b->depth) + bar_px / 2;
 
 	buf_putc(path, 'M');
 	flame_put_fixed1(path, x);
@@ -353,6 +354,27 @@ static void put_class_bars(const struct flame_picture *p, struct buf *out)
 				   cls ? flame_class_rgb(cls) : 0xb0b0b0U, buf_str(&paths[cls]));
 		buf_free(&paths[cls]);
 	}
+	buf_puts(out, "</g>\n");
+}
+
+static void put_change_bars(const struct flame_picture *p, struct buf *out)
+{
+	struct buf *paths = xcalloc(p->colors.rgb_cnt + 1, sizeof(*paths));
+
+	for (size_t i = 0; i < p->layout.box_cnt; i++) {
+		const struct flame_box *b = &p->layout.boxes[i];
+
+		if (p->colors.bar[i] && b->width * p->layout.px_per_weight >= 3)
+			put_bar(p, b, 0, b->width, &paths[p->colors.bar[i] - 1]);
+	}
+	buf_puts(out, "<g id=\"bars\">\n");
+	for (size_t i = 0; i < p->colors.rgb_cnt; i++) {
+		if (paths[i].len_bytes)
+			buf_printf(out, "<path stroke=\"#%06x\" d=\"%s\"/>\n", p->colors.rgb[i],
+				   buf_str(&paths[i]));
+		buf_free(&paths[i]);
+	}
+	free(paths);
 	buf_puts(out, "</g>\n");
 }
 
@@ -406,7 +428,7 @@ static void put_conf(const struct flame_picture *p, struct buf *out)
 	json_f64(&j, "pad", FLAME_X_PAD_PX);
 	json_f64(&j, "frame", o->frame_height_px);
 	json_f64(&j, "font", o->font_size_px);
-	json_f64(&j, "bar", BAR_PX);
+	json_f64(&j, "bar", bar_px);
 	json_bool(&j, "inverted", o->inverted);
 	json_f64(&j, "scale", p->encoding.scale);
 	json_f64(&j, "factor", o->factor);
@@ -478,7 +500,9 @@ static void put_frames(const struct flame_picture *p, struct buf *out)
 		if (p->layout.boxes[i].width >= limit)
 			put_box(p, i, out);
 	buf_puts(out, "</g>\n");
-	if (p->classes && !p->change)
+	if (p->change)
+		put_change_bars(p, out);
+	else if (p->classes)
 		put_class_bars(p, out);
 }
 
@@ -497,7 +521,7 @@ int flame_picture__init(struct flame_picture *p, const struct flame_tree *t,
 	flame_encoding__init(&p->encoding, t, &p->layout);
 	p->px = flame_layout__px(&p->layout, o);
 	p->height_px = p->px.height + (p->classes || p->change ? 2 * LEGEND_ROW_PX : 0);
-	p->bg = background(o);
+	p->bg = p->change && !o->bg_colors ? "#fbfbfa" : background(o);
 	return 0;
 }
 
