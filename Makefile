@@ -21,7 +21,7 @@ Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2:$(O)/%=%)';)
 
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-	    -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
+	    -Wno-missing-field-initializers -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CPPFLAGS := -D_GNU_SOURCE -I. -I$(O) $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CPPFLAGS)
 ALL_CFLAGS := -std=gnu11 $(ALL_CPPFLAGS) $(WARN) $(SAN_FLAGS) $(CFLAGS)

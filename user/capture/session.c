@@ -48,13 +48,11 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static uint32_t read_link_string(struct strtab *strings, const char *fmt, uint32_t pid)
+static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 {
-	char *path = NULL, target[4096];
-	ssize_t n = -1;
+	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
+	ssize_t n = readlink(path, target, sizeof(target));
 
-	if (asprintf(&path, fmt, pid) >= 0)
-		n = readlink(path, target, sizeof(target));
 	free(path);
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
 }
@@ -85,7 +83,7 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 
 	if (p->event.kernel)
 		return;
-	p->exe_sid = read_link_string(&ev->strings, "/proc/%u/exe", p->event.tgid);
+	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
 	p->cgroup_sid = read_cgroup(&ev->strings, p->event.tgid);
 	if (p->event.why == CP_PROCESS_FORK) {
 		parent = events_process(ev, p->event.before);
