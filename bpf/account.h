@@ -15,6 +15,8 @@
  *  - A wake-up counts from sched_wakeup, and only the first after the switch-out. It may arrive while the
  *    sleeper is still on its CPU; then the switch-out that follows clears it.
  *  - A sleep that ends without a wake-up is blocked to its end, and counted as such.
+ *  - A switch that was not seen (the kernel skips a program that would nest, and some contexts altogether) is
+ *    put where the kernel's own run time clock says that it was, and counted.
  *  - Time outside of the window is cut off here, in one place. */
 #ifndef CP_BPF_ACCOUNT_H
 #define CP_BPF_ACCOUNT_H
@@ -82,6 +84,7 @@ struct account_piece {
 
 struct account_switch {
 	__u64 now_ns;
+	__u64 ran_ns; /* what the kernel's run time clock gained since the thread last left a CPU */
 	__u32 prev_state;
 	__u8 preempt;
 	__u8 on_rq;
@@ -155,19 +158,6 @@ ACCOUNT_INLINE void account_run(struct account *a, const struct account_window *
 	a->ran = 1;
 }
 
-/* The thread leaves its CPU. Gives the running piece that ends here. */
-ACCOUNT_INLINE void account_switch_out(struct account *a, const struct account_window *w,
-				       const struct account_switch *sw,
-				       struct account_piece *running)
-{
-	running->kind = ACCOUNT_NONE;
-	if (account_kind_of(a) == ACCOUNT_RUNNING && sw->now_ns > a->since_ns)
-		account_run(a, w, sw->now_ns, running);
-	a->since_ns = sw->now_ns;
-	a->wake_ns = 0;
-	a->kind = account_off_kind(sw);
-}
-
 /* Splits the open off-CPU time at its wake-up: first is what it was, second the wait for a CPU. */
 ACCOUNT_INLINE void account_split(const struct account *a, const struct account_window *w,
 				  __u64 end_ns, struct account_piece *first,
@@ -187,17 +177,62 @@ ACCOUNT_INLINE void account_split(const struct account *a, const struct account_
 	account_clip(second, w, wake_ns, end_ns, ACCOUNT_WOKEN);
 }
 
-/* The thread gets a CPU. Gives up to two pieces; returns 1 if a sleep ended without a wake-up. */
-ACCOUNT_INLINE int account_switch_in(struct account *a, const struct account_window *w,
-				     __u64 now_ns, struct account_piece *first,
-				     struct account_piece *second)
+/* The thread leaves its CPU: gives the running piece that ends here. Where it was not seen to get the CPU,
+ * also the waiting before that; then it returns 1. */
+ACCOUNT_INLINE int account_switch_out(struct account *a, const struct account_window *w,
+				      const struct account_switch *sw, struct account_piece *running,
+				      struct account_piece *first, struct account_piece *second)
 {
-	int unseen = account_is_blocked(account_kind_of(a)) && !a->wake_ns;
+	__u32 kind = account_kind_of(a);
+	int unseen = 0;
 
-	account_split(a, w, now_ns, first, second);
-	a->since_ns = now_ns;
+	running->kind = first->kind = second->kind = ACCOUNT_NONE;
+	if (kind != ACCOUNT_RUNNING && kind != ACCOUNT_NONE && kind != ACCOUNT_DEAD) {
+		__u64 in_ns = sw->now_ns - sw->ran_ns;
+
+		if (in_ns < a->since_ns || in_ns > sw->now_ns)
+			in_ns = a->since_ns;
+		account_split(a, w, in_ns, first, second);
+		a->since_ns = in_ns;
+		kind = ACCOUNT_RUNNING;
+		unseen = 1;
+	}
+	if (kind == ACCOUNT_RUNNING && sw->now_ns > a->since_ns)
+		account_run(a, w, sw->now_ns, running);
+	a->since_ns = sw->now_ns;
+	a->wake_ns = 0;
+	a->kind = account_off_kind(sw);
+	return unseen;
+}
+
+enum account_unseen {
+	ACCOUNT_UNSEEN_WAKEUP = 1,
+	ACCOUNT_UNSEEN_SWITCH = 2,
+};
+
+/* The thread gets a CPU: gives up to two pieces of waiting, and a running piece where it was not seen to
+ * leave its last CPU. Returns what was not seen (enum account_unseen). */
+ACCOUNT_INLINE int account_switch_in(struct account *a, const struct account_window *w,
+				     const struct account_switch *sw, struct account_piece *running,
+				     struct account_piece *first, struct account_piece *second)
+{
+	int unseen = account_is_blocked(account_kind_of(a)) && !a->wake_ns ? ACCOUNT_UNSEEN_WAKEUP : 0;
+
+	running->kind = ACCOUNT_NONE;
+	if (account_kind_of(a) == ACCOUNT_RUNNING) {
+		__u64 out_ns = a->since_ns + sw->ran_ns;
+
+		if (out_ns > sw->now_ns)
+			out_ns = sw->now_ns;
+		account_run(a, w, out_ns, running);
+		a->since_ns = out_ns;
+		a->kind = a->wake_ns > out_ns ? ACCOUNT_SLEEP : ACCOUNT_PREEMPTED;
+		unseen = ACCOUNT_UNSEEN_SWITCH;
+	}
+	account_split(a, w, sw->now_ns, first, second);
+	a->since_ns = sw->now_ns;
 	a->kind = ACCOUNT_RUNNING;
-	if (now_ns >= w->start_ns && now_ns < w->end_ns)
+	if (sw->now_ns >= w->start_ns && sw->now_ns < w->end_ns)
 		a->ran = 1;
 	return unseen;
 }

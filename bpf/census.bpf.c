@@ -147,7 +147,7 @@ SEC("iter.s/task")
 int cp_census_close(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct account_piece first, second;
+	struct account_piece first = {}, second = {};
 	struct where w = {};
 	struct cp_thread *t;
 
@@ -169,10 +169,10 @@ int cp_census_close(struct bpf_iter__task *ctx)
 		w.process = by_census ? t->census_process : t->process;
 		account_close(&t->account, &cp_window, bpf_ktime_get_ns(), &first, &second);
 		if (first.kind == ACCOUNT_RUNNING) {
-			running_done(t, &w, &first);
+			cp_running_done(t, &w, &first);
 		} else {
-			interval_done(t, w, &first);
-			interval_done(t, w, &second);
+			cp_interval_done(t, &w, &first);
+			cp_interval_done(t, &w, &second);
 		}
 	}
 	report_thread(t, task, cp_window.end_ns);

@@ -10,7 +10,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_thread *t = thread_of(task);
-	struct account_piece running;
+	struct account_piece running = {};
 	u64 now_ns = bpf_ktime_get_ns(), charged_ns;
 	struct cp_process *p;
 	struct cp_cost *cost;

@@ -59,18 +59,49 @@ static __always_inline void count_switch(struct cp_thread *t, struct task_struct
 		t->involuntary_cnt++;
 }
 
-static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
-				  const struct account_switch *sw)
+static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
+					  const struct account_piece *second)
 {
+	const struct account_piece *wait = second->kind ? second : first;
+
+	t->wait_whole_ns = t->wait_kept_ns = 0;
+	if (!wait->kind || account_is_blocked(wait->kind))
+		return;
+	t->wait_whole_ns = wait->whole_ns;
+	t->wait_kept_ns = wait->end_ns - wait->start_ns;
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+static __always_inline void waiting_done(struct cp_thread *t, struct where *w,
+					 struct account_piece *first, struct account_piece *second,
+					 bool by_census)
+{
+	w->stack = by_census ? t->census_stack : t->stack;
+	w->process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, w, first);
+	cp_interval_done(t, w, second);
+	remember_wait(t, first, second);
+}
+
+static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
+				  struct account_switch *sw)
+{
+	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct account_piece running = {}, first = {}, second = {};
 	struct where w = { .tid = tid_of(task) };
-	struct account_piece running;
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns))
 		return;
-	account_switch_out(&t->account, &cp_window, sw, &running);
+	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
+		t->run_since_ns = sw->now_ns - sw->ran_ns;
+		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
+		waiting_done(t, &w, &first, &second, by_census);
+	}
+	w.stack = 0;
 	w.process = t->process;
-	running_done(t, &w, &running);
+	cp_running_done(t, &w, &running);
 	look_at_witness(t, task, sw->now_ns);
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
@@ -84,39 +115,30 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	account_done(t, sw->now_ns);
 }
 
-static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
-					  const struct account_piece *second)
+static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
+				  struct account_switch *sw)
 {
-	const struct account_piece *wait = second->kind ? second : first;
-
-	t->wait_whole_ns = t->wait_kept_ns = 0;
-	if (!wait->kind || account_is_blocked(wait->kind))
-		return;
-	t->wait_whole_ns = wait->whole_ns;
-	t->wait_kept_ns = wait->end_ns - wait->start_ns;
-}
-
-static __always_inline void enter(struct cp_thread *t, struct task_struct *task, u64 now_ns)
-{
+	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct account_piece running = {}, first = {}, second = {};
 	struct where w = { .tid = tid_of(task) };
-	struct account_piece first, second;
+	int unseen;
 
-	if (!may_account(t, now_ns))
+	if (!may_account(t, sw->now_ns))
 		return;
-	if (t->account.kind & ACCOUNT_BY_CENSUS) {
-		w.stack = t->census_stack;
-		w.process = t->census_process;
-	} else {
-		w.stack = t->stack;
+	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
+	if (unseen && (first.kind || running.kind))
+		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN : CP_LOSS_SWITCH_UNSEEN,
+		     0);
+	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
+		cp_running_done(t, &w, &running);
+		t->stack = 0;
+		by_census = false;
 	}
-	if (account_switch_in(&t->account, &cp_window, now_ns, &first, &second) && first.kind)
-		lose(CP_LOSS_WAKEUP_UNSEEN, 0);
-	interval_done(t, w, &first);
-	interval_done(t, w, &second);
-	remember_wait(t, &first, &second);
-	t->run_since_ns = now_ns;
-	account_done(t, now_ns);
+	waiting_done(t, &w, &first, &second, by_census);
+	t->run_since_ns = sw->now_ns;
+	account_done(t, sw->now_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -136,7 +158,7 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 	/* verifier: one test a pointer; "!in && !out" would become arithmetic on pointers */
 	if (in) {
 		sw.now_ns = bpf_ktime_get_ns();
-		enter(in, next, sw.now_ns);
+		enter(in, next, &sw);
 	}
 	if (out) {
 		if (!sw.now_ns)

@@ -13,6 +13,44 @@ struct where {
 	u32 flags; /* enum cp_sum_flag */
 };
 
+/* verifier: global functions, so that they are verified once and not again at each of their callers */
+__weak int cp_add_sum(struct cp_sum_key *key, u64 ns, u64 cnt)
+{
+	struct cp_sum *sum, first = {};
+	long rc;
+
+	if (!key)
+		return 0;
+	sum = bpf_map_lookup_elem(&cp_sums, key);
+	if (!sum) {
+		rc = bpf_map_update_elem(&cp_sums, key, &first, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&cp_sums, key);
+		if (!sum) {
+			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL, ns);
+			return 0;
+		}
+	}
+	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->cnt, cnt);
+	return 0;
+}
+
+__weak int cp_put_interval(struct cp_event_interval *from)
+{
+	struct cp_event_interval *e;
+
+	if (!from)
+		return 0;
+	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
+	if (!e) {
+		lose(CP_LOSS_RING_FULL_INTERVAL, from->end_ns - from->start_ns);
+		return 0;
+	}
+	*e = *from;
+	bpf_ringbuf_submit(e, ring_flags());
+	return 0;
+}
+
 static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, u64 ns, u64 cnt)
 {
 	struct cp_sum_key key = {
@@ -22,42 +60,26 @@ static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, 
 		.kind = kind,
 		.flags = flags,
 	};
-	struct cp_sum *sum = bpf_map_lookup_elem(&cp_sums, &key), first = {};
-	long rc;
 
-	if (!sum) {
-		rc = bpf_map_update_elem(&cp_sums, &key, &first, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&cp_sums, &key);
-		if (!sum) {
-			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL, ns);
-			return;
-		}
-	}
-	__sync_fetch_and_add(&sum->ns, ns);
-	__sync_fetch_and_add(&sum->cnt, cnt);
+	cp_add_sum(&key, ns, cnt);
 }
 
 static __always_inline void put_interval(const struct where *w, const struct account_piece *p,
 					 u32 flags, u32 sampled)
 {
-	struct cp_event_interval *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
+	struct cp_event_interval e = {
+		.event = CP_EVENT_INTERVAL,
+		.kind = p->kind,
+		.flags = flags,
+		.sampled = sampled,
+		.tid = w->tid,
+		.start_ns = p->start_ns,
+		.end_ns = p->end_ns,
+		.stack = w->stack,
+		.process = w->process,
+	};
 
-	if (!e) {
-		lose(CP_LOSS_RING_FULL_INTERVAL, p->end_ns - p->start_ns);
-		return;
-	}
-	e->event = CP_EVENT_INTERVAL;
-	e->kind = p->kind;
-	e->flags = flags;
-	e->sampled = sampled;
-	e->tid = w->tid;
-	e->start_ns = p->start_ns;
-	e->end_ns = p->end_ns;
-	e->stack = w->stack;
-	e->process = w->process;
-	e->waker = 0;
-	e->pad = 0;
-	bpf_ringbuf_submit(e, ring_flags());
+	cp_put_interval(&e);
 }
 
 static __always_inline bool filtered_out(const struct account_piece *p)
@@ -70,37 +92,41 @@ static __always_inline bool filtered_out(const struct account_piece *p)
 }
 
 /* A piece of waiting time is known: books it for the thread, and sends it to the sink. */
-static __always_inline void interval_done(struct cp_thread *t, struct where w,
-					  const struct account_piece *p)
+__weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account_piece *p)
 {
-	u32 flags = p->flags | w.flags;
-	u64 ns = p->end_ns - p->start_ns;
+	struct where at;
+	u32 flags;
+	u64 ns;
 
-	if (!p->kind)
-		return;
+	if (!t || !w || !p || !p->kind)
+		return 0;
+	at = *w;
+	flags = p->flags | w->flags;
+	ns = p->end_ns - p->start_ns;
 	if (account_is_blocked(p->kind))
 		t->blocked_ns += ns;
 	else
 		t->runnable_ns += ns;
 	if (filtered_out(p)) {
 		flags |= CP_SUM_FILTERED;
-		w.stack = 0;
+		at.stack = 0;
 	}
 	if (cp_config.intervals)
-		put_interval(&w, p, flags, CP_NOT_SAMPLED);
+		put_interval(&at, p, flags, CP_NOT_SAMPLED);
 	if (cp_config.sums)
-		add_sum(&w, p->kind, flags, ns, 1);
+		add_sum(&at, p->kind, flags, ns, 1);
+	return 0;
 }
 
 /* A piece of running time ended without a sample: it waits in the thread's state for the next one. */
-static __always_inline void running_done(struct cp_thread *t, const struct where *w,
-					 const struct account_piece *p)
+__weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_piece *p)
 {
-	if (!p->kind)
-		return;
+	if (!t || !w || !p || !p->kind)
+		return 0;
 	t->running_ns += p->end_ns - p->start_ns;
 	if (cp_config.intervals)
 		put_interval(w, p, p->flags, CP_NOT_SAMPLED);
+	return 0;
 }
 
 /* What is left of the running time when a thread ends goes to its last sampled stack. */

@@ -35,7 +35,8 @@ enum cp_loss_cause {
 	CP_LOSS_SCRATCH_BUSY = 15,
 	CP_LOSS_NEGATIVE_TIME = 16,
 	CP_LOSS_PROCESS_MAP_FULL = 17,
-	CP_LOSS_CNT = 18,
+	CP_LOSS_SWITCH_UNSEEN = 18,
+	CP_LOSS_CNT = 19,
 };
 
 /* A thread that is watched. */
