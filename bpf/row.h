@@ -13,6 +13,7 @@
  *               caller's rbx is: 0 = lost (only files with ROW_RBX rows track it), 1 = unchanged,
  *               2..7 = saved at CFA - 8 x
  *   bits 40-47  s8: where the caller's rbp is: saved at CFA + 8 n; 0 = unchanged; 127 = saved at [rbp + 0]
+ *               if rsp <= rbp < CFA, else unchanged. If it cannot be read it is 0.
  *   bits 48-63  s16: "off" below, in units of 8 bytes
  *
  * Beside the rows an index with a u32 per 256 bytes of text: the number of the row that covers the first

@@ -17,7 +17,7 @@
 #include "symbolize/cfi.h"
 #include "symbolize/row_rule.h"
 #include "symbolize/rows_elf.h"
-#include "symbolize/rows_plt.h"
+#include "symbolize/rows_code.h"
 #include "user/base/mem.h"
 
 /* An unwind section with its entries. */
@@ -33,7 +33,8 @@ struct range {
 	uint32_t insn_off, insn_end;
 	uint32_t cie;
 	uint16_t part;
-	uint16_t is_plt; /* part is then an index into plts */
+	bool is_plt;   /* part is then an index into plts */
+	bool is_entry; /* returned into, not called: rows_code_is_entry */
 };
 
 struct ranges {
@@ -59,6 +60,7 @@ struct builder {
 	bool tracks_bx, wants_bx;
 	uint64_t from, to; /* the part of the current range that is still free */
 	size_t row_cap;
+	bool has_signal; /* a CIE of signal trampolines: the file is a libc */
 	bool is_full;
 	struct row_table *t;
 };
@@ -152,8 +154,27 @@ static int read_frames(struct builder *b, const struct rows_section *section, st
 		else if (rc)
 			stats->outside_fde_cnt++;
 	}
+	for (size_t i = 0; i < part->cies.cnt; i++)
+		b->has_signal |= part->cies.items[i].is_signal;
 	b->part_cnt++;
 	return 0;
+}
+
+/* Only a libc has such functions: other files need not have their code read. */
+static void mark_entries(struct builder *b)
+{
+	for (size_t i = 0; b->has_signal && i < b->firsts.cnt; i++) {
+		struct range *r = &b->firsts.items[i];
+		const struct rows_segment *seg = segment_of(b->elf, r->lo);
+		struct rows_bytes code;
+
+		if (r->hi - r->lo < ROWS_ENTRY_BYTES || r->hi - r->lo > ROWS_ENTRY_MAX_BYTES ||
+		    rows_source_read(&b->elf->source, seg->off_bytes + (r->lo - seg->vaddr),
+				     ROWS_ENTRY_BYTES, &code, NULL))
+			continue;
+		r->is_entry = rows_code_is_entry(code.data, code.len_bytes);
+		rows_bytes_free(&code);
+	}
 }
 
 static void read_plt(struct builder *b, const struct rows_section *section)
@@ -229,6 +250,12 @@ static void emit_range(struct builder *b, const struct range *r, uint64_t from, 
 			from = end;
 		}
 		b->t->stats.stub_cnt++;
+		return;
+	}
+	if (r->is_entry) { /* from the byte before, where the return address less one points */
+		if (from > b->t->base_vaddr)
+			from--;
+		emit(b, from, row_make(ROW_END, 0, 0, 0));
 		return;
 	}
 	b->from = from;
@@ -364,6 +391,8 @@ static int build(struct builder *b, struct err *err)
 	}
 	if (rc)
 		return rc;
+	if (b->machine->elf_machine == EM_X86_64)
+		mark_entries(b);
 	sort_ranges(&b->firsts);
 	sort_ranges(&b->fillers);
 	emit_table(b);
@@ -388,6 +417,7 @@ static int compile(struct rows_source source, struct row_table *ret, struct err 
 		return err_set(err, -ENOEXEC, "machine %u has no unwind rows", elf.machine);
 	memcpy(ret->segments, elf.segments, sizeof(ret->segments));
 	ret->segment_cnt = elf.segment_cnt;
+	ret->eh_frame_hdr_vaddr = elf.eh_frame_hdr_vaddr;
 	rc = build(&b, err);
 	builder_free(&b);
 	if (rc)

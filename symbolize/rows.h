@@ -8,6 +8,7 @@
 #ifndef CP_SYMBOLIZE_ROWS_H
 #define CP_SYMBOLIZE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/types.h>
@@ -24,8 +25,7 @@ enum rows_limit {
 		16, /* shorter holes are padding between functions: nothing runs there */
 };
 
-/* An executable PT_LOAD: file offset off_bytes is loaded at vaddr. The load bias of a mapping that starts
- * at address a with file offset o inside of the segment is a - (vaddr + (o - off_bytes)). */
+/* An executable PT_LOAD: file offset off_bytes is loaded at vaddr. */
 struct rows_segment {
 	uint64_t vaddr;
 	uint64_t off_bytes;
@@ -52,6 +52,7 @@ struct row_table {
 	uint64_t base_vaddr;
 	struct rows_segment segments[ROWS_SEGMENT_MAX];
 	uint32_t segment_cnt;
+	uint64_t eh_frame_hdr_vaddr; /* 0 = there is none */
 	struct rows_stats stats;
 };
 
@@ -68,6 +69,9 @@ int rows_check(const struct row_table *t, struct err *err);
 /* The row that covers a virtual address of the file; a ROW_GAP outside of the table. O(log rows in 256
  * bytes of text). */
 uint64_t rows_find(const struct row_table *t, uint64_t vaddr);
+/* The load bias (address - vaddr) of an executable mapping of the file; false if no segment covers it. */
+bool rows_bias(const struct row_table *t, uint64_t map_start, uint64_t map_off_bytes,
+	       uint64_t *bias);
 void rows_free(struct row_table *t); /* empties; fine on an empty one */
 
 #endif

@@ -241,9 +241,13 @@ int rows_elf_read(struct rows_source source, struct rows_elf *ret, struct err *e
 	rc = read_segments(ret, phdrs, eh.e_phnum, err);
 	if (!rc)
 		read_sections(ret, &eh);
-	for (size_t i = 0; !rc && i < eh.e_phnum && !has_kind(ret, ROWS_EH_FRAME); i++)
-		if (phdrs[i].p_type == PT_GNU_EH_FRAME && ret->section_cnt < ROWS_SECTION_CNT_MAX)
+	for (size_t i = 0; !rc && i < eh.e_phnum; i++) {
+		if (phdrs[i].p_type != PT_GNU_EH_FRAME || ret->eh_frame_hdr_vaddr)
+			continue;
+		ret->eh_frame_hdr_vaddr = phdrs[i].p_vaddr;
+		if (!has_kind(ret, ROWS_EH_FRAME) && ret->section_cnt < ROWS_SECTION_CNT_MAX)
 			find_by_phdr(ret, &phdrs[i], phdrs, eh.e_phnum);
+	}
 	free((void *)phdrs);
 	return rc;
 }

@@ -43,6 +43,7 @@ struct rows_elf {
 	uint32_t segment_cnt;
 	struct rows_section sections[ROWS_SECTION_CNT_MAX];
 	uint32_t section_cnt;
+	uint64_t eh_frame_hdr_vaddr; /* PT_GNU_EH_FRAME, or 0 */
 };
 
 /* Bytes of the source; *ret is borrowed when they lie in memory, else owned: rows_bytes_free. */

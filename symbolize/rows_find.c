@@ -24,6 +24,24 @@ uint64_t rows_find(const struct row_table *t, uint64_t vaddr)
 	return t->rows[lo];
 }
 
+/* The loader maps whole pages, so that a mapping starts up to a page below its segment. */
+bool rows_bias(const struct row_table *t, uint64_t map_start, uint64_t map_off_bytes,
+	       uint64_t *bias)
+{
+	const uint64_t page_bytes = 4096;
+
+	for (uint32_t i = 0; i < t->segment_cnt; i++) {
+		const struct rows_segment *seg = &t->segments[i];
+
+		if (map_off_bytes < (seg->off_bytes & ~(page_bytes - 1)) ||
+		    map_off_bytes >= seg->off_bytes + seg->size_bytes)
+			continue;
+		*bias = map_start - (seg->vaddr - seg->off_bytes + map_off_bytes);
+		return true;
+	}
+	return false;
+}
+
 static int check_blocks(const struct row_table *t, struct err *err)
 {
 	uint32_t want = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PLT stubs by their code; see rows_plt.h.
+/* PLT stubs by their code; see rows_code.h.
  *
  * A stub that only jumps (after an endbr64, with or without a bnd prefix) leaves the stack as the call made
  * it: CFA = rsp + 8. The stubs of lazy binding push the number of their symbol and jump to the header, which
@@ -9,7 +9,7 @@
  *            ff 25 rel32   jmp *GOT[2](%rip)                 68 imm32      push $number
  *                                                            e9 rel32      jmp header
  *   with -z ibtplt the stub is: f3 0f 1e fa (endbr64)  68 imm32  [f2] e9 rel32 */
-#include "symbolize/rows_plt.h"
+#include "symbolize/rows_code.h"
 
 #include <linux/types.h>
 #include <string.h>
@@ -20,9 +20,11 @@ enum {
 	STUB_BYTES = 16,
 };
 
+static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
 void rows_plt_classify(const uint8_t *code, size_t len_bytes, struct rows_plt *ret)
 {
-	static const uint8_t push_rip[] = { 0xff, 0x35 }, endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t push_rip[] = { 0xff, 0x35 };
 	static const uint8_t push_imm = 0x68;
 	const uint8_t *stub = code + STUB_BYTES;
 
@@ -56,4 +58,16 @@ uint64_t rows_plt_rule(const struct rows_plt *plt, uint64_t plt_vaddr, uint64_t 
 	if (!plt->push_end)
 		return row_make(ROW_RSP, 1, 0, ROW_RBX_LOST);
 	return row_make(ROW_PLT, plt->push_end, 0, ROW_RBX_LOST);
+}
+
+bool rows_code_is_entry(const uint8_t *code, size_t len_bytes)
+{
+	static const uint8_t mov_rbx_rsp[] = { 0x48, 0x89, 0xdc };
+
+	if (len_bytes >= sizeof(endbr64) && memcmp(code, endbr64, sizeof(endbr64)) == 0) {
+		code += sizeof(endbr64);
+		len_bytes -= sizeof(endbr64);
+	}
+	return len_bytes >= sizeof(mov_rbx_rsp) &&
+	       memcmp(code, mov_rbx_rsp, sizeof(mov_rbx_rsp)) == 0;
 }
