@@ -20,7 +20,7 @@
 struct symbolize {
 	uint64_t pid;
 	const char *elf, *kallsyms;
-	bool kernel, demangle, returns, json, why;
+	bool kernel, demangle, returns, lines, json, why;
 	struct sym_opts opts;
 	/* working state */
 	struct symbolizer *symbolizer;
@@ -42,8 +42,10 @@ static const struct opt options[] = {
 	  NULL },
 	{ "return", 'r', OPT_FLAG, AT(returns), NULL,
 	  "Addresses are return addresses: the call before each is meant", 0, 0, NULL },
-	{ "lines", 'l', OPT_FLAG, AT(opts.lines), NULL,
-	  "Inlined functions, source files and lines from debug information", 0, 0, NULL },
+	{ "inlined", 'i', OPT_FLAG, AT(opts.lines), NULL,
+	  "Inlined functions too, from debug information", 0, 0, NULL },
+	{ "lines", 'l', OPT_FLAG, AT(lines), NULL, "Source files and lines too; implies --inlined",
+	  0, 0, NULL },
 	{ "keep-suffixes", 0, OPT_FLAG, AT(opts.keep_suffixes), NULL,
 	  "Keep .isra.0, .part.1, .constprop.2, .cold", 0, 0, NULL },
 	{ "mangled", 0, OPT_FLAG, AT(opts.no_demangle), NULL, "Names as they stand in the file", 0,
@@ -81,7 +83,7 @@ static void put_name(struct buf *out, const char *name)
 static void put_frame(struct symbolize *c, const struct sym_frame *f)
 {
 	put_name(&c->out, f->name);
-	if (!c->opts.lines || !*f->file)
+	if (!c->lines || !*f->file)
 		return;
 	buf_puts(&c->out, " (");
 	put_name(&c->out, f->file);
@@ -240,6 +242,7 @@ static int check_mode(struct symbolize *c, struct err *err)
 	int modes = (c->pid > 0) + (c->elf != NULL) + (c->kernel || c->kallsyms) + c->demangle;
 
 	c->kernel |= c->kallsyms != NULL;
+	c->opts.lines |= c->lines;
 	if (modes != 1)
 		return err_set(err, -EINVAL,
 			       "say whose addresses they are: one of -p PID, --elf FILE, --kernel "
