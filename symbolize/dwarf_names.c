@@ -126,6 +126,35 @@ static const char *function_name(struct dwarf_names *d, struct dwarf_function *f
 	return f->name;
 }
 
+static const char *comp_dir(struct dwarf_unit *u)
+{
+	Dwarf_Attribute a;
+
+	if (!u->comp_dir && dwarf_attr(&u->die, DW_AT_comp_dir, &a))
+		u->comp_dir = dwarf_formstring(&a);
+	if (!u->comp_dir)
+		u->comp_dir = "";
+	return u->comp_dir;
+}
+
+/* Relative names start at the folder in which the compiler ran. */
+static const char *source_file(struct dwarf_names *d, struct dwarf_unit *u, const char *raw)
+{
+	struct buf text = { 0 };
+
+	if (!raw)
+		return "";
+	if (raw == u->last_raw)
+		return u->last_file;
+	if (*raw != '/' && *comp_dir(u))
+		buf_printf(&text, "%s/", comp_dir(u));
+	buf_puts(&text, raw);
+	u->last_raw = raw;
+	u->last_file = keep(d, buf_str(&text));
+	buf_free(&text);
+	return u->last_file;
+}
+
 static const char *file_of_call(struct dwarf_names *d, struct dwarf_unit *u, uint32_t file)
 {
 	Dwarf_Files *files;
@@ -133,7 +162,7 @@ static const char *file_of_call(struct dwarf_names *d, struct dwarf_unit *u, uin
 
 	if (dwarf_getsrcfiles(&u->code, &files, &cnt) || file >= cnt)
 		return "";
-	return keep(d, dwarf_filesrc(files, file, NULL, NULL));
+	return source_file(d, u, dwarf_filesrc(files, file, NULL, NULL));
 }
 
 static struct sym_frame *push(struct dwarf_names *d, size_t cnt)
@@ -153,7 +182,7 @@ static void set_line(struct dwarf_names *d, struct dwarf_unit *u, uint64_t addr,
 		return;
 	dwarf_lineno(line, &number);
 	f->line = number > 0 ? (uint32_t)number : 0;
-	f->file = keep(d, dwarf_linesrc(line, NULL, NULL));
+	f->file = source_file(d, u, dwarf_linesrc(line, NULL, NULL));
 }
 
 size_t dwarf_names__find(struct dwarf_names *d, uint64_t addr, struct sym_frame **ret)

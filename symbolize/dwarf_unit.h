@@ -27,8 +27,10 @@ struct dwarf_function {
 };
 
 struct dwarf_unit {
-	Dwarf_Die die;	/* where the line table hangs: the skeleton of a split unit */
-	Dwarf_Die code; /* where the functions are */
+	Dwarf_Die die;	      /* where the line table hangs: the skeleton of a split unit */
+	Dwarf_Die code;	      /* where the functions are */
+	const char *comp_dir; /* NULL = not asked for yet, "" = none */
+	const char *last_raw, *last_file; /* of the last source file, as libdw and as we call it */
 	bool loaded;
 	bool split_missing; /* the .dwo file was not found */
 	struct dwarf_function *functions;

@@ -301,17 +301,21 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 static struct module *module_of_file(struct symbolizer *s, const char *path,
 				     enum sym_reason *reason)
 {
+	char *absolute;
 	int fd;
 
 	*reason = SYM_OK;
 	if (s->last_file && !strcmp(s->last_path, path))
 		return s->last_file;
-	fd = locate_open_in_root(s->env.host_root_fd, path);
+	fd = locate_open_named(path);
 	if (fd < 0) {
 		*reason = fd == -ENOENT ? SYM_DELETED : SYM_UNREADABLE;
 		return NULL;
 	}
-	s->last_file = catalog_module(&s->catalog, fd, path, s->env.host_root_fd);
+	absolute = realpath(path, NULL);
+	s->last_file =
+		catalog_module(&s->catalog, fd, absolute ? absolute : path, s->env.host_root_fd);
+	free(absolute);
 	free(s->last_path);
 	s->last_path = xstrdup(path);
 	return s->last_file;
