@@ -8,6 +8,7 @@
 #include "symbolize/debugfile.h"
 #include "symbolize/debugpath.h"
 #include "symbolize/locate.h"
+#include "user/base/mem.h"
 
 #define CRC_STEP_BYTES ((size_t)256 << 10)
 #define CRC_MAX_BYTES  ((uint64_t)4 << 30)
@@ -67,6 +68,7 @@ static bool try_fd(struct module *m, int fd, const struct elf_debug_links *links
 	if (ok) {
 		m->debug = debug;
 		m->debug_fd = fd;
+		m->debug_path = xstrdup(path);
 	} else {
 		elf_close(&debug);
 		close(fd);
@@ -135,4 +137,70 @@ void debugfile_find(struct module *m, const struct module_env *env)
 	elf_debug_links(&m->elf, &links);
 	try_candidates(m, env, &links);
 	elf_debug_links_free(&links);
+}
+
+/* The name is absolute, or relative to the file that holds it. */
+static size_t alt_candidates(const struct module *m, const struct module_env *env,
+			     const struct elf *e, const struct elf_debug_links *links,
+			     struct buf *paths)
+{
+	const char *holder = e == &m->debug ? m->debug_path : m->path;
+	const char *slash = strrchr(holder, '/');
+	struct debugpath_query query = {
+		.path = "",
+		.build_id = links->altlink_id,
+		.build_id_bytes = links->altlink_id_bytes,
+		.dirs = env->opts->debug_dirs,
+	};
+
+	if (links->altlink[0] != '/' && slash)
+		buf_append(paths, holder, (size_t)(slash + 1 - holder));
+	buf_append(paths, links->altlink, strlen(links->altlink) + 1);
+	return 1 + debugpath_candidates(&query, paths);
+}
+
+static bool has_build_id(int fd, const uint8_t *id, uint32_t id_bytes)
+{
+	struct image image;
+	struct elf e = { 0 };
+	bool same = !image_from_fd(&image, fd) && !elf_open(&e, &image) &&
+		    build_ids_equal(&e, id, id_bytes);
+
+	elf_close(&e);
+	return same;
+}
+
+static int open_alt(struct module *m, int root_fd, const char *path,
+		    const struct elf_debug_links *links)
+{
+	int fd = locate_open_in_root(root_fd, path);
+	const char *outcome = fd < 0 ? strerror(-fd) : "used";
+
+	if (fd >= 0 && !has_build_id(fd, links->altlink_id, links->altlink_id_bytes)) {
+		close(fd);
+		fd = -1;
+		outcome = "another build-id";
+	}
+	buf_printf(&m->trail, "alternate debug file %s: %s\n", path, outcome);
+	return fd;
+}
+
+int debugfile_find_alt(struct module *m, const struct module_env *env, const struct elf *e)
+{
+	int roots[2] = { m->root_fd, env->host_root_fd }, fd = -1;
+	struct elf_debug_links links;
+	struct buf paths = { 0 };
+	size_t cnt;
+
+	elf_debug_links(e, &links);
+	cnt = links.altlink ? alt_candidates(m, env, e, &links, &paths) : 0;
+	for (int i = same_root(roots[0], roots[1]) ? 1 : 0; i < 2 && fd < 0; i++) {
+		const char *path = paths.data;
+
+		for (size_t n = 0; n < cnt && fd < 0; n++, path += strlen(path) + 1)
+			fd = open_alt(m, roots[i], path, &links);
+	}
+	buf_free(&paths);
+	elf_debug_links_free(&links);
+	return fd;
 }

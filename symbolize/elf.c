@@ -174,12 +174,16 @@ void *elf_section_copy(const struct elf *e, const Elf64_Shdr *s, uint64_t max_by
 {
 	void *raw, *inflated;
 
-	if (!s || s->sh_type == SHT_NOBITS)
+	*len_bytes = 0;
+	raw = s && s->sh_type != SHT_NOBITS ?
+		      image_copy(&e->image, s->sh_offset, s->sh_size, max_bytes) :
+		      NULL;
+	if (!raw)
 		return NULL;
-	raw = image_copy(&e->image, s->sh_offset, s->sh_size, max_bytes);
-	*len_bytes = s->sh_size;
-	if (!raw || !(s->sh_flags & SHF_COMPRESSED))
+	if (!(s->sh_flags & SHF_COMPRESSED)) {
+		*len_bytes = s->sh_size;
 		return raw;
+	}
 	inflated = inflate_section(raw, s->sh_size, max_bytes, len_bytes);
 	free(raw);
 	return inflated;

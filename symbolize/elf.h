@@ -47,8 +47,8 @@ void elf_close(struct elf *e);
 const char *elf_section_name(const struct elf *e, const Elf64_Shdr *s); /* "" if it has none */
 const Elf64_Shdr *elf_section(const struct elf *e, const char *name);	/* first one, or NULL */
 const Elf64_Shdr *elf_section_by_type(const struct elf *e, uint32_t type);
-/* The bytes of a section, decompressed if SHF_COMPRESSED; owned by the caller; NULL if absent, NOBITS or
- * beyond max_bytes. */
+/* The bytes of a section, decompressed if SHF_COMPRESSED; owned by the caller; NULL and 0 bytes if
+ * absent, NOBITS or beyond max_bytes. */
 void *elf_section_copy(const struct elf *e, const Elf64_Shdr *s, uint64_t max_bytes,
 		       uint64_t *len_bytes);
 void elf_debug_links(const struct elf *e, struct elf_debug_links *links);

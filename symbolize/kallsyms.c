@@ -108,7 +108,7 @@ void kallsyms_read(struct kallsyms *k, const char *path)
 const char *kallsyms_find(const struct kallsyms *k, uint64_t addr, const char **owner,
 			  uint64_t *start)
 {
-	const struct symtab_range *r = symtab_find(&k->table, addr);
+	const struct range *r = symtab_find(&k->table, addr);
 	const char *name;
 
 	if (!r)

@@ -54,6 +54,13 @@ int locate_open_in_root_nofollow(int root_fd, const char *path)
 	return open_beneath(root_fd, path, O_NOFOLLOW);
 }
 
+int locate_open_named(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return reopen_regular(fd < 0 ? -errno : fd);
+}
+
 static void note(struct buf *trail, const char *what, const char *path, const char *outcome)
 {
 	buf_printf(trail, "%s %s: %s\n", what, path, outcome);

@@ -17,6 +17,9 @@ int locate_open_in_root(int root_fd, const char *path);
 /* The same, refusing a symbolic link as the last component: for files in places where everybody may write. */
 int locate_open_in_root_nofollow(int root_fd, const char *path);
 
+/* A file that the user of this program named. A descriptor, or -errno. */
+int locate_open_named(const char *path);
+
 /* The file that pid maps, in this order: /proc/PID/map_files (the very file, even if it was deleted,
  * replaced, or lies in another mount namespace), the path inside of root_fd (-1 = none) if its inode is the
  * mapped one. A descriptor, or -1 with *reason. Appends what was tried to *trail. */

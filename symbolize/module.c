@@ -6,6 +6,7 @@
 
 #include "symbolize/debugfile.h"
 #include "symbolize/demangle.h"
+#include "symbolize/dwarf_names.h"
 #include "symbolize/module.h"
 #include "user/base/mem.h"
 
@@ -14,7 +15,7 @@ static struct module *module_new(const char *path, int root_fd)
 	struct module *m = xzalloc(sizeof(*m));
 
 	m->path = xstrdup(path);
-	m->fd = m->debug_fd = -1;
+	m->fd = m->debug_fd = m->alt_fd = -1;
 	m->root_fd = root_fd;
 	return m;
 }
@@ -57,10 +58,14 @@ struct module *module__new_mem(const void *data, uint64_t size_bytes, const char
 
 static void close_debug(struct module *m)
 {
+	dwarf_names__close(m->dwarf);
+	m->dwarf = NULL;
 	elf_close(&m->debug);
 	if (m->debug_fd >= 0)
 		close(m->debug_fd);
-	m->debug_fd = -1;
+	if (m->alt_fd >= 0)
+		close(m->alt_fd);
+	m->debug_fd = m->alt_fd = -1;
 }
 
 void module__free(struct module *m)
@@ -74,6 +79,7 @@ void module__free(struct module *m)
 	symtab_free(&m->table);
 	free(m->names);
 	free(m->path);
+	free(m->debug_path);
 	buf_free(&m->trail);
 	free(m);
 }
@@ -96,7 +102,7 @@ void module__load(struct module *m, const struct module_env *env)
 	if (wants_debug_file(m, env))
 		debugfile_find(m, env);
 	symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
-	m->names = xcalloc(m->table.cnt + 1, sizeof(*m->names));
+	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
 	if (!env->opts->lines)
 		close_debug(m);
 }
@@ -131,17 +137,57 @@ static const char *readable_name(const struct module_env *env, const char *name)
 
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr)
 {
-	const struct symtab_range *r;
+	const struct range *r;
 	size_t at;
 
 	module__load(m, env);
 	r = symtab_find(&m->table, file_addr);
 	if (!r)
 		return NULL;
-	at = (size_t)(r - m->table.ranges);
+	at = (size_t)(r - m->table.ranges.items);
 	if (!m->names[at])
 		m->names[at] = readable_name(env, symtab_name(&m->table, r));
 	return m->names[at];
+}
+
+static void open_dwarf(struct module *m, const struct module_env *env)
+{
+	const struct dwarf_opts opts = {
+		.no_demangle = env->opts->no_demangle,
+		.keep_suffixes = env->opts->keep_suffixes,
+		.strings = env->names,
+	};
+	bool own = elf_has_debug_info(&m->elf);
+	const struct elf *e = own ? &m->elf : &m->debug;
+	int fd = own ? m->fd : m->debug_fd;
+
+	m->dwarf_tried = true;
+	if (fd < 0 || !elf_has_debug_info(e))
+		return;
+	m->alt_fd = debugfile_find_alt(m, env, e);
+	m->dwarf = dwarf_names__open(fd, m->alt_fd, &opts);
+	if (!m->dwarf)
+		buf_puts(&m->trail, "debug information: damaged\n");
+}
+
+size_t module__inlined(struct module *m, const struct module_env *env, uint64_t file_addr,
+		       struct sym_frame **ret)
+{
+	module__load(m, env);
+	if (!m->dwarf_tried)
+		open_dwarf(m, env);
+	return m->dwarf ? dwarf_names__find(m->dwarf, file_addr, ret) : 0;
+}
+
+static void put_dwarf(const struct module *m, struct buf *out)
+{
+	size_t unit_cnt, missing_cnt;
+
+	if (!m->dwarf)
+		return;
+	dwarf_names__count(m->dwarf, &unit_cnt, &missing_cnt);
+	buf_printf(out, "debug information: %zu units, %zu .dwo files missing so far\n", unit_cnt,
+		   missing_cnt);
 }
 
 static void put_count(struct buf *out, const char *source, int cnt)
@@ -162,6 +208,7 @@ void module__why(const struct module *m, struct buf *out)
 	put_count(out, ".dynsym", m->counts.dynsym);
 	put_count(out, ".gnu_debugdata", m->counts.minidebug);
 	put_count(out, "PLT stubs", m->counts.plt);
+	put_dwarf(m, out);
 	if (m->counts.dropped_cnt)
 		buf_printf(out, "beyond the limit: %zu symbols\n", m->counts.dropped_cnt);
 }

@@ -35,6 +35,8 @@ struct module {
 	struct symfile_counts counts;
 	int debug_fd; /* separate debug file, -1 = none */
 	struct elf debug;
+	char *debug_path;
+	int alt_fd; /* what dwz moved out of the debug information, -1 = none */
 	struct dwarf_names *dwarf;
 	bool dwarf_tried;
 	struct buf trail; /* what was tried, one line each */
@@ -52,6 +54,9 @@ void module__load(struct module *m, const struct module_env *env);
 void module__close_files(struct module *m, const struct module_env *env);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
+/* The functions around an address from debug information, as dwarf_names__find gives them. */
+size_t module__inlined(struct module *m, const struct module_env *env, uint64_t file_addr,
+		       struct sym_frame **ret);
 /* Appends what was tried, and what each source gave. */
 void module__why(const struct module *m, struct buf *out);
 

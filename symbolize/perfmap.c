@@ -97,22 +97,20 @@ static void heap_pop(struct sweep *s)
 	}
 }
 
-static void put_range(struct symtab *t, size_t *cap, uint64_t start, uint64_t end, uint32_t name)
+static void put_range(struct ranges *r, uint64_t start, uint64_t end, uint32_t name)
 {
-	struct symtab_range *last = t->cnt ? &t->ranges[t->cnt - 1] : NULL;
+	struct range *last = r->cnt ? &r->items[r->cnt - 1] : NULL;
 
-	if (last && last->end == start && last->name == name) {
+	if (last && last->end == start && last->id == name)
 		last->end = end;
-		return;
-	}
-	t->ranges = xgrow(t->ranges, cap, t->cnt + 1, sizeof(*t->ranges));
-	t->ranges[t->cnt++] = (struct symtab_range){ .start = start, .end = end, .name = name };
+	else
+		ranges_add(r, start, end, name, 0);
 }
 
 /* Between two neighbouring edges the set of covering entries does not change. */
 static void sweep_edges(struct sweep *s, struct symtab *ret)
 {
-	size_t next = 0, cap = 0;
+	size_t next = 0;
 
 	for (size_t i = 0; i + 1 < 2 * s->cnt; i++) {
 		uint64_t at = s->edges[i], end = s->edges[i + 1];
@@ -122,7 +120,7 @@ static void sweep_edges(struct sweep *s, struct symtab *ret)
 		while (s->heap_cnt && s->heap[0]->end <= at)
 			heap_pop(s);
 		if (s->heap_cnt && end > at)
-			put_range(ret, &cap, at, end, s->heap[0]->name);
+			put_range(&ret->ranges, at, end, s->heap[0]->name);
 	}
 }
 

@@ -58,7 +58,7 @@ static void read_map(struct perfmap_file *p)
 	p->size_bytes = text.len_bytes;
 	buf_free(&text);
 	snprintf(p->outcome, sizeof(p->outcome), "%zu ranges, %zu lines not understood",
-		 p->table.cnt, p->skipped_cnt);
+		 p->table.ranges.cnt, p->skipped_cnt);
 }
 
 struct perfmap_file *perfmap_file__open(const struct addrspace *a)
@@ -99,7 +99,7 @@ static bool has_grown(const struct perfmap_file *p)
 
 const char *perfmap_file__find(struct perfmap_file *p, uint64_t addr)
 {
-	const struct symtab_range *r = symtab_find(&p->table, addr);
+	const struct range *r = symtab_find(&p->table, addr);
 
 	if (!r && has_grown(p)) {
 		read_map(p);

@@ -162,6 +162,25 @@ static void set_name(struct symbolizer *s, const char *name, struct sym_result *
 	ret->reason = SYM_OK;
 }
 
+/* Debug information adds inlined functions and lines; the real function keeps the symbol's name, so that it
+ * is called the same with and without. */
+static bool resolve_lines(struct symbolizer *s, struct module *m, uint64_t file_addr,
+			  struct sym_result *ret)
+{
+	struct sym_frame *frames;
+	size_t cnt = module__inlined(m, &s->env, file_addr, &frames);
+	const char *name;
+
+	if (!cnt)
+		return false;
+	name = module__function(m, &s->env, file_addr);
+	if (name)
+		frames[cnt - 1].name = name;
+	ret->frames = frames;
+	ret->cnt = cnt;
+	return *frames[cnt - 1].name;
+}
+
 static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file_addr,
 			   struct sym_result *ret)
 {
@@ -171,6 +190,8 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 		set_reason(s, m->reason, ret);
 		return;
 	}
+	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
+		return;
 	name = module__function(m, &s->env, file_addr);
 	if (name)
 		set_name(s, name, ret);
@@ -189,6 +210,17 @@ static bool resolve_jit(struct symbolizer *s, struct addrspace *a, uint64_t addr
 	set_name(s, strtab_get(&s->names, strtab_add(&s->names, name)), ret);
 	s->frame.jit = true;
 	return true;
+}
+
+static enum sym_reason unnamed_reason(const struct addrspace *a, const struct region *r)
+{
+	if (!a || a->reason)
+		return a ? a->reason : SYM_EXITED;
+	if (!r)
+		return SYM_NO_MAPPING;
+	if (!r->module)
+		return r->reason;
+	return r->module->reason ? r->module->reason : SYM_STRIPPED;
 }
 
 static bool has_program(const struct region *r)
@@ -212,14 +244,7 @@ void symbolizer__resolve_user(struct symbolizer *s, uint64_t proc_key, uint64_t 
 	}
 	if (a && resolve_jit(s, a, at, ret))
 		return;
-	if (!a || a->reason)
-		set_reason(s, a ? a->reason : SYM_EXITED, ret);
-	else if (!r)
-		set_reason(s, SYM_NO_MAPPING, ret);
-	else if (r->module)
-		set_reason(s, r->module->reason ? r->module->reason : SYM_STRIPPED, ret);
-	else
-		set_reason(s, r->reason, ret);
+	set_reason(s, unnamed_reason(a, r), ret);
 }
 
 static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **owner)
@@ -232,7 +257,7 @@ static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **o
 	raw = kallsyms_find(&s->kallsyms, at, owner, &start);
 	if (!raw)
 		return NULL;
-	range = (size_t)(symtab_find(&s->kallsyms.table, at) - s->kallsyms.table.ranges);
+	range = (size_t)(symtab_find(&s->kallsyms.table, at) - s->kallsyms.table.ranges.items);
 	if (!s->kernel_names[range]) {
 		demangle(&text, raw, !s->opts.keep_suffixes);
 		s->kernel_names[range] =
@@ -248,7 +273,7 @@ static void read_kallsyms(struct symbolizer *s)
 		return;
 	s->kallsyms_read = true;
 	kallsyms_read(&s->kallsyms, s->opts.kallsyms);
-	s->kernel_names = xcalloc(s->kallsyms.table.cnt + 1, sizeof(*s->kernel_names));
+	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
 }
 
 void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc pc,
@@ -276,17 +301,21 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 static struct module *module_of_file(struct symbolizer *s, const char *path,
 				     enum sym_reason *reason)
 {
+	char *absolute;
 	int fd;
 
 	*reason = SYM_OK;
 	if (s->last_file && !strcmp(s->last_path, path))
 		return s->last_file;
-	fd = locate_open_in_root(s->env.host_root_fd, path);
+	fd = locate_open_named(path);
 	if (fd < 0) {
 		*reason = fd == -ENOENT ? SYM_DELETED : SYM_UNREADABLE;
 		return NULL;
 	}
-	s->last_file = catalog_module(&s->catalog, fd, path, s->env.host_root_fd);
+	absolute = realpath(path, NULL);
+	s->last_file =
+		catalog_module(&s->catalog, fd, absolute ? absolute : path, s->env.host_root_fd);
+	free(absolute);
 	free(s->last_path);
 	s->last_path = xstrdup(path);
 	return s->last_file;

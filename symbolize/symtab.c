@@ -112,52 +112,15 @@ static void extend_unsized(struct symtab_builder *b)
 	}
 }
 
-struct flattening {
-	struct symtab *out;
-	size_t cap;
-	uint32_t *open; /* symbols that hold the current address, the innermost one last */
-	size_t open_cnt, open_cap;
-	uint64_t at; /* everything below is written */
-};
-
-static void put_range(struct flattening *f, uint64_t end, uint32_t name)
+/* Rule 4. */
+static void flatten(struct symtab_builder *b, struct ranges *ret)
 {
-	struct symtab *t = f->out;
-
-	if (end <= f->at)
-		return;
-	t->ranges = xgrow(t->ranges, &f->cap, t->cnt + 1, sizeof(*t->ranges));
-	t->ranges[t->cnt++] = (struct symtab_range){ .start = f->at, .end = end, .name = name };
-	f->at = end;
-}
-
-/* Writes the ranges of open symbols up to an address, from the innermost outwards. */
-static void close_until(struct flattening *f, const struct symtab_symbol *symbols, uint64_t addr)
-{
-	while (f->open_cnt) {
-		const struct symtab_symbol *s = &symbols[f->open[f->open_cnt - 1]];
-		uint64_t end = s->start + s->size_bytes;
-
-		put_range(f, end < addr ? end : addr, s->name);
-		if (end > addr)
-			return;
-		f->open_cnt--;
-	}
-	f->at = addr;
-}
-
-/* Rule 4. Each symbol opens once and closes once, so at most 2n ranges come out. */
-static void flatten(struct symtab_builder *b, struct symtab *ret)
-{
-	struct flattening f = { .out = ret };
-
 	for (size_t i = 0; i < b->cnt; i++) {
-		close_until(&f, b->symbols, b->symbols[i].start);
-		f.open = xgrow(f.open, &f.open_cap, f.open_cnt + 1, sizeof(*f.open));
-		f.open[f.open_cnt++] = (uint32_t)i;
+		const struct symtab_symbol *s = &b->symbols[i];
+
+		ranges_add(ret, s->start, s->start + s->size_bytes, s->name, 0);
 	}
-	close_until(&f, b->symbols, UINT64_MAX);
-	free(f.open);
+	ranges_flatten(ret);
 }
 
 void symtab_build(struct symtab_builder *b, struct symtab *ret)
@@ -166,7 +129,7 @@ void symtab_build(struct symtab_builder *b, struct symtab *ret)
 	keep_best(b);
 	drop_labels(b);
 	extend_unsized(b);
-	flatten(b, ret);
+	flatten(b, &ret->ranges);
 	ret->strings = b->strings;
 	b->strings = (struct buf){ 0 };
 	symtab_builder_free(b);
@@ -179,36 +142,26 @@ void symtab_builder_free(struct symtab_builder *b)
 	memset(b, 0, sizeof(*b));
 }
 
-const struct symtab_range *symtab_find(const struct symtab *t, uint64_t addr)
+const struct range *symtab_find(const struct symtab *t, uint64_t addr)
 {
-	size_t low = 0, high = t->cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->ranges[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < t->cnt && t->ranges[low].start <= addr ? &t->ranges[low] : NULL;
+	return ranges_find(&t->ranges, addr);
 }
 
-const char *symtab_name(const struct symtab *t, const struct symtab_range *r)
+const char *symtab_name(const struct symtab *t, const struct range *r)
 {
-	return t->strings.data + r->name;
+	return t->strings.data + r->id;
 }
 
 bool symtab_check(const struct symtab *t)
 {
 	uint64_t at = 0;
 
-	if (t->cnt && (!t->strings.len_bytes || t->strings.data[t->strings.len_bytes - 1]))
+	if (t->ranges.cnt && (!t->strings.len_bytes || t->strings.data[t->strings.len_bytes - 1]))
 		return false;
-	for (size_t i = 0; i < t->cnt; i++) {
-		const struct symtab_range *r = &t->ranges[i];
+	for (size_t i = 0; i < t->ranges.cnt; i++) {
+		const struct range *r = &t->ranges.items[i];
 
-		if (r->start < at || r->end <= r->start || r->name >= t->strings.len_bytes)
+		if (r->start < at || r->end <= r->start || r->id >= t->strings.len_bytes)
 			return false;
 		at = r->end;
 	}
@@ -217,7 +170,7 @@ bool symtab_check(const struct symtab *t)
 
 void symtab_free(struct symtab *t)
 {
-	free(t->ranges);
+	ranges_free(&t->ranges);
 	buf_free(&t->strings);
 	memset(t, 0, sizeof(*t));
 }

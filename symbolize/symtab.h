@@ -22,21 +22,16 @@
 #include <stdint.h>
 
 #include "symbolize/elf.h"
+#include "symbolize/ranges.h"
 #include "user/base/buf.h"
 
 enum {
 	SYMTAB_SYMBOLS_MAX = 16 << 20,
 };
 
-struct symtab_range {
-	uint64_t start, end; /* end is not part of it */
-	uint32_t name;	     /* offset in the strings */
-};
-
 struct symtab {
-	struct symtab_range *ranges; /* by start */
-	size_t cnt;
-	struct buf strings; /* NUL-terminated names, as they stand in the file */
+	struct ranges ranges; /* id = offset of the name in the strings */
+	struct buf strings;   /* NUL-terminated names, as they stand in the file */
 };
 
 /* Symbols on their way into a table. Zero-initialised is empty. */
@@ -64,8 +59,8 @@ void symtab_build(struct symtab_builder *b, struct symtab *ret);
 void symtab_builder_free(struct symtab_builder *b);
 
 /* The range that holds addr, or NULL; borrowed. O(log n). */
-const struct symtab_range *symtab_find(const struct symtab *t, uint64_t addr);
-const char *symtab_name(const struct symtab *t, const struct symtab_range *r);
+const struct range *symtab_find(const struct symtab *t, uint64_t addr);
+const char *symtab_name(const struct symtab *t, const struct range *r);
 /* Ranges sorted and disjoint, names inside the strings: what a table from elsewhere must fulfil. */
 bool symtab_check(const struct symtab *t);
 void symtab_free(struct symtab *t);

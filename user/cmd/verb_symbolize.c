@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* causeprof symbolize: names for addresses that come from elsewhere. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolize/demangle.h"
+#include "symbolize/perfmap.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/text.h"
 #include "user/base/escape.h"
 #include "user/base/input.h"
 #include "user/base/json.h"
@@ -19,11 +23,13 @@
 
 struct symbolize {
 	uint64_t pid;
-	const char *elf, *kallsyms;
-	bool kernel, demangle, returns, json, why;
+	const char *elf, *kallsyms, *perf_map;
+	bool kernel, demangle, returns, lines, json, why;
 	struct sym_opts opts;
 	/* working state */
 	struct symbolizer *symbolizer;
+	struct symtab jit;
+	struct sym_frame frame;
 	struct buf out;
 	struct json writer;
 	bool hidden; /* the kernel hides its addresses */
@@ -37,13 +43,17 @@ static const struct opt options[] = {
 	{ "kernel", 0, OPT_FLAG, AT(kernel), NULL, "Addresses of the kernel", 0, 0, NULL },
 	{ "kallsyms", 0, OPT_STRING, AT(kallsyms), "FILE",
 	  "Read kernel symbols from here instead of /proc/kallsyms; implies --kernel", 0, 0, NULL },
+	{ "perf-map", 0, OPT_STRING, AT(perf_map), "FILE",
+	  "Addresses of code that a just-in-time compiler named in this file", 0, 0, NULL },
 	{ "demangle", 0, OPT_FLAG, AT(demangle), NULL,
 	  "Read names instead of addresses and print them as the programmer wrote them", 0, 0,
 	  NULL },
 	{ "return", 'r', OPT_FLAG, AT(returns), NULL,
 	  "Addresses are return addresses: the call before each is meant", 0, 0, NULL },
-	{ "lines", 'l', OPT_FLAG, AT(opts.lines), NULL,
-	  "Inlined functions, source files and lines from debug information", 0, 0, NULL },
+	{ "inlined", 'i', OPT_FLAG, AT(opts.lines), NULL,
+	  "Inlined functions too, from debug information", 0, 0, NULL },
+	{ "lines", 'l', OPT_FLAG, AT(lines), NULL, "Source files and lines too; implies --inlined",
+	  0, 0, NULL },
 	{ "keep-suffixes", 0, OPT_FLAG, AT(opts.keep_suffixes), NULL,
 	  "Keep .isra.0, .part.1, .constprop.2, .cold", 0, 0, NULL },
 	{ "mangled", 0, OPT_FLAG, AT(opts.no_demangle), NULL, "Names as they stand in the file", 0,
@@ -55,11 +65,27 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
+static void resolve_jit(struct symbolize *c, uint64_t addr, struct sym_result *ret)
+{
+	const struct range *r = symtab_find(&c->jit, addr);
+
+	c->frame = (struct sym_frame){ .name = r ? symtab_name(&c->jit, r) : "", .file = "" };
+	c->frame.jit = r;
+	*ret = (struct sym_result){
+		.frames = &c->frame,
+		.cnt = 1,
+		.reason = r ? SYM_OK : SYM_ANONYMOUS,
+		.module = c->perf_map,
+	};
+}
+
 static void resolve(struct symbolize *c, uint64_t addr, struct sym_result *ret)
 {
 	enum sym_pc pc = c->returns ? SYM_PC_RETURN : SYM_PC_EXACT;
 
-	if (c->kernel)
+	if (c->perf_map)
+		resolve_jit(c, addr - c->returns, ret);
+	else if (c->kernel)
 		symbolizer__resolve_kernel(c->symbolizer, addr, pc, ret);
 	else if (c->elf)
 		symbolizer__resolve_file(c->symbolizer, c->elf, addr, pc, ret);
@@ -81,7 +107,7 @@ static void put_name(struct buf *out, const char *name)
 static void put_frame(struct symbolize *c, const struct sym_frame *f)
 {
 	put_name(&c->out, f->name);
-	if (!c->opts.lines || !*f->file)
+	if (!c->lines || !*f->file)
 		return;
 	buf_puts(&c->out, " (");
 	put_name(&c->out, f->file);
@@ -136,6 +162,8 @@ static void print_why(struct symbolize *c, uint64_t addr)
 	struct buf why = { 0 };
 	const char *line, *rest;
 
+	if (c->perf_map)
+		return;
 	if (c->kernel)
 		symbolizer__why_kernel(c->symbolizer, addr, &why);
 	else if (c->elf)
@@ -237,31 +265,59 @@ static int answer_all(struct symbolize *c, const struct opt_operands *operands, 
 
 static int check_mode(struct symbolize *c, struct err *err)
 {
-	int modes = (c->pid > 0) + (c->elf != NULL) + (c->kernel || c->kallsyms) + c->demangle;
+	int modes = (c->pid > 0) + (c->perf_map != NULL) + (c->elf != NULL) +
+		    (c->kernel || c->kallsyms) + c->demangle;
 
 	c->kernel |= c->kallsyms != NULL;
+	c->opts.lines |= c->lines;
 	if (modes != 1)
 		return err_set(err, -EINVAL,
-			       "say whose addresses they are: one of -p PID, --elf FILE, --kernel "
-			       "(or --demangle for names)");
+			       "say whose addresses they are: one of -p PID, --elf FILE, --kernel, "
+			       "--perf-map FILE (or --demangle for names)");
 	return 0;
+}
+
+static int read_perf_map(struct symbolize *c, struct err *err)
+{
+	struct buf text = { 0 };
+	size_t skipped_cnt;
+	int fd = open(c->perf_map, O_RDONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return err_errno(err, "open %s", c->perf_map);
+	rc = text_read_fd(fd, PERFMAP_TEXT_MAX_BYTES, &text);
+	if (!rc)
+		perfmap_parse(&c->jit, buf_str(&text), text.len_bytes, &skipped_cnt);
+	close(fd);
+	buf_free(&text);
+	return rc ? err_set(err, rc, "read %s: %s", c->perf_map, strerror(-rc)) : 0;
+}
+
+static int open_subject(struct symbolize *c, struct err *err)
+{
+	if (c->pid)
+		return symbolizer__add_process(c->symbolizer, PROCESS_KEY, (pid_t)c->pid, NULL,
+					       err);
+	if (c->elf && access(c->elf, R_OK))
+		return err_errno(err, "open %s", c->elf);
+	return c->perf_map ? read_perf_map(c, err) : 0;
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct symbolize c = { 0 };
 	struct opt_operands operands;
-	int rc = 0;
+	int rc;
 
 	if (opt_parse(options, argc, argv, &c, &operands, err) || check_mode(&c, err))
 		return STATUS_USAGE;
 	c.opts.kallsyms = c.kallsyms;
 	c.symbolizer = symbolizer__new(&c.opts);
-	if (c.pid)
-		rc = symbolizer__add_process(c.symbolizer, PROCESS_KEY, (pid_t)c.pid, NULL, err);
+	rc = open_subject(&c, err);
 	if (!rc)
 		rc = answer_all(&c, &operands, err);
 	symbolizer__free(c.symbolizer);
+	symtab_free(&c.jit);
 	buf_free(&c.out);
 	return rc ? STATUS_FAILED : STATUS_DONE;
 }
