@@ -79,12 +79,13 @@ void summary__put_title(const struct profile *p, struct buf *out)
 	for (size_t i = 1; i < p->threads.cnt; i++)
 		thread_cnt += !(p->threads.items[i].flags & THREAD_IDLE);
 	put_processes(p, out);
-	if (window_ns) {
-		buf_puts(out, out->len_bytes > start ? ": " : "");
+	if (out->len_bytes > start)
+		buf_puts(out, ": ");
+	if (window_ns)
 		buf_put_duration(out, window_ns);
-	} else if (p->header.flags & HEADER_IMPORTED || out->len_bytes == start) {
-		buf_printf(out, "%simported profile", out->len_bytes > start ? ": " : "");
-	}
+	else
+		buf_puts(out, p->header.flags & HEADER_IMPORTED ? "imported profile" :
+								  "profile without a window");
 	if (thread_cnt) {
 		buf_puts(out, ", ");
 		put_count(out, thread_cnt, "thread", "threads");
@@ -227,6 +228,7 @@ static void put_top_row(struct screen *s, const struct fold *f, const struct top
 	const char **names = NULL;
 	size_t cnt = 0, cap = 0, at, used;
 	size_t start = s->out->len_bytes;
+	bool has_comm;
 
 	for (uint32_t n = r->node; n; n = f->names.nodes[n].parent)
 		cnt++;
@@ -234,15 +236,16 @@ static void put_top_row(struct screen *s, const struct fold *f, const struct top
 	at = cnt;
 	for (uint32_t n = r->node; n; n = f->names.nodes[n].parent)
 		names[--at] = nametree_name(&f->names, n);
+	has_comm = cnt > 1 && s->p->processes.cnt > 1;
 	put_value(s, r->ns, TIME_COLS + 2);
 	put_share(s->out, r->ns, whole, SHARE_COLS);
 	put_detail(s, r);
-	if (cnt > 1 && show_comm) {
+	if (has_comm && show_comm) {
 		put_cut(s->out, names[0], 16);
 		buf_puts(s->out, ": ");
 	}
 	used = text_cols(s->out->data + start, s->out->len_bytes - start);
-	put_stack_line(s->out, names + (cnt > 1), cnt - (cnt > 1),
+	put_stack_line(s->out, names + has_comm, cnt - has_comm,
 		       s->width > used + 8 ? s->width - used : 8);
 	buf_putc(s->out, '\n');
 	free(names);
