@@ -206,16 +206,16 @@ function start(svg) {
 				}
 			if (w > 2 * conf.font) texts.push([i, x, w]);
 		}
-		/* neighbours narrower than a pixel are drawn together */
+		/* neighbours narrower than a pixel are drawn together; a hit among them shows */
 		function sliver(i, x, w, key) {
 			var r = runs[d.depth[i]];
-			if (r && (x > r.x2 + 0.15 || r.x2 - r.x1 >= 1 || (r.key === "hit") !== (key === "hit"))) {
+			if (r && (x > r.x2 + 0.15 || r.x2 - r.x1 >= 1)) {
 				drawn(r.i, r.x1, Math.max(r.x2 - r.x1, 0.2), sink(thin, r.key));
 				r = null;
 			}
 			if (!r) r = runs[d.depth[i]] = { i: i, x1: x, x2: x, widest: 0, key: key };
 			r.x2 = x + w;
-			if (w > r.widest) { r.widest = w; r.key = key; }
+			if (key === "hit" || (w > r.widest && r.key !== "hit")) { r.widest = w; r.key = key; }
 		}
 		for (i = zoomed; i > 0; ) { i = d.parent[i]; box(i, conf.pad, inner); }
 		for (i = zoomed; i <= d.last[zoomed]; i++) {
@@ -482,6 +482,7 @@ function start(svg) {
 	});
 	(svg.ownerDocument.documentElement === svg ? window : svg).addEventListener("keydown", keydown);
 	restoreState();
+	(window.requestIdleCallback || setTimeout)(tables); /* ready for the first click */
 }
 document.querySelectorAll("svg.flame").forEach(start);
 })();

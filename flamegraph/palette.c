@@ -206,14 +206,15 @@ static uint32_t name_rgb(const char *s, size_t len_bytes, const struct flame_opt
 	return on_ramp(r, v, v2);
 }
 
-/* Mixed frames: the mean of the classes' colours, pale, so that full colours stand out as answers. */
+/* Mixed frames: the mean of the classes' colours, paler the less one class prevails, so that full colours
+ * stand out as answers. (A wait nearly always ends in a little runnable time: that must not fade it.) */
 static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char *s,
 			  size_t len_bytes, const struct flame_opts *o)
 {
 	enum flame_side side = o->width_by == FLAME_BY_BEFORE ? FLAME_BEFORE : FLAME_AFTER;
 	static const double paper[3] = { 246, 243, 238 };
 	double c[3] = { 0 }, total = flame_tree__total(t, node, side), top = 0;
-	double shade = shade_of(s, len_bytes, CLASS_SHADES);
+	double shade = shade_of(s, len_bytes, CLASS_SHADES), strength;
 	int top_cls = FLAME_NONE;
 
 	for (int cls = 0; cls < FLAME_CLASS_MAX; cls++) {
@@ -231,9 +232,11 @@ static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char 
 		return name_rgb(s, len_bytes, o);
 	if (top >= 0.995 * total)
 		return on_ramp(&class_ramps[top_cls], shade, 0);
+	strength = 0.5 + 0.5 * (top / total - 0.6) / 0.3;
+	strength = strength < 0.5 ? 0.5 : strength > 1 ? 1 : round(strength * 10) / 10;
 	for (int i = 0; i < 3; i++) {
 		c[i] = round(c[i] / 12) * 12; /* few enough colours for a table */
-		c[i] = paper[i] + 0.5 * (c[i] - paper[i]) - 6 * shade;
+		c[i] = paper[i] + strength * (c[i] - paper[i]) - 6 * shade;
 	}
 	return pack(c);
 }

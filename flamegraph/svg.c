@@ -452,6 +452,10 @@ static void put_conf(const struct flame_picture *p, struct buf *out)
 	}
 	json_end_array(&j);
 	json_end_object(&j);
+	for (size_t i = 0; i < text.len_bytes;
+	     i++) /* line breaks of the layout; strings have none */
+		if (text.data[i] == '\n')
+			text.data[i] = ' ';
 	buf_puts(out, "<metadata id=\"conf\">");
 	flame_put_xml(out, buf_str(&text));
 	buf_puts(out, "</metadata>\n");

@@ -44,6 +44,7 @@ void flame_tree__free(struct flame_tree *t)
 	free(t->nodes);
 	free(t->cells);
 	free(t->path);
+	free(t->path_hash);
 	free(t->starts);
 	free(t->totals);
 	free(t);
@@ -57,9 +58,9 @@ static bool named(const struct flame_tree *t, uint32_t node, struct flame_str na
 	       !memcmp(strtab_get(&t->names, id), name.s, name.len_bytes);
 }
 
-static uint32_t find_child(struct flame_tree *t, uint32_t parent, struct flame_str name)
+static uint32_t find_child(struct flame_tree *t, uint32_t parent, struct flame_str name,
+			   uint64_t hash)
 {
-	uint64_t hash = hash_pair(parent, hash_bytes(name.s, name.len_bytes));
 	struct index_iter it = index_find(&t->index, hash);
 	uint32_t n;
 
@@ -95,6 +96,19 @@ static void add_cell(struct flame_tree *t, uint32_t node, const struct flame_wei
 	};
 }
 
+/* A frame's hash is that of its whole path, so all of a stack's are known before the first look-up: the
+ * slots can be loaded side by side, where one look-up after the other would wait for memory each time. */
+static void hash_frames(struct flame_tree *t, const struct flame_str *frames, size_t from,
+			size_t cnt)
+{
+	t->path_hash = xgrow(t->path_hash, &t->path_hash_cap, cnt + 1, sizeof(*t->path_hash));
+	for (size_t i = from; i < cnt; i++) {
+		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0,
+					    hash_bytes(frames[i].s, frames[i].len_bytes));
+		index_prefetch(&t->index, t->path_hash[i]);
+	}
+}
+
 uint32_t flame_tree__add(struct flame_tree *t, const struct flame_str *frames, size_t frame_cnt,
 			 const struct flame_weight *weights, size_t weight_cnt)
 {
@@ -104,12 +118,14 @@ uint32_t flame_tree__add(struct flame_tree *t, const struct flame_str *frames, s
 	while (i < frame_cnt && i < t->path_cnt && named(t, t->path[i], frames[i]))
 		node = t->path[i++];
 	t->path = xgrow(t->path, &t->path_cap, frame_cnt + 1, sizeof(*t->path));
+	if (t->merge == FLAME_MERGE_ALL)
+		hash_frames(t, frames, i, frame_cnt);
 	for (; i < frame_cnt; i++) {
 		if (t->merge == FLAME_MERGE_CHART)
 			node = new_node(t, node,
 					strtab_addn(&t->names, frames[i].s, frames[i].len_bytes));
 		else
-			node = find_child(t, node, frames[i]);
+			node = find_child(t, node, frames[i], t->path_hash[i]);
 		t->path[i] = node;
 	}
 	t->path_cnt = frame_cnt;
