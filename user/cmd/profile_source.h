@@ -60,7 +60,7 @@ extern const char *const source_kinds[]; /* "any", "running", ...: enum kind by 
 		  NULL },                                                                        \
 	{                                                                                        \
 		"event", 0, OPT_STRING, offsetof(type, source.event), "EVENT",                   \
-			"perf: the event to take, or \"all\" (default: the first)", 0, 0, NULL               \
+			"perf: the event to take, or \"all\" (default: the first)", 0, 0, NULL   \
 	}
 
 /* Reads one profile; says on stderr what the import left out or rounded. *ret is owned by the caller. */
