@@ -78,7 +78,6 @@ void diff_report_json(const struct diff *d, struct buf *out)
 	json_end_array(&j);
 	put_frames(&j, d);
 	json_end_object(&j);
-	buf_putc(out, '\n');
 }
 
 static uint64_t rounded(double v)

@@ -11,6 +11,7 @@
 #include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/cmd/command.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/profile_source.h"
 
 enum diff_format {
@@ -22,6 +23,7 @@ enum diff_format {
 
 struct diff_values {
 	struct source_options source;
+	struct filter_options filter;
 	struct opt_list before, after, gates;
 	int normalize;
 	double alpha, min_share;
@@ -60,6 +62,7 @@ static const struct opt options[] = {
 	  "treat names that differ only in hexadecimal addresses as one", 0, 0, NULL },
 	{ "strip-process", 0, OPT_FLAG, offsetof(struct diff_values, strip_process), NULL,
 	  "leave process names out of the stacks", 0, 0, NULL },
+	FILTER_OPTIONS(struct diff_values),
 	SOURCE_OPTIONS(struct diff_values),
 	{ 0 },
 };
@@ -86,6 +89,9 @@ static int load_side(struct sides *s, int side, const char *const *paths, size_t
 		if (rc)
 			return rc;
 		s->cnt[side]++;
+		rc = filter_profile(s->profiles[at], &v->filter, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -251,6 +257,7 @@ out:
 	opt_list_free(&v.before);
 	opt_list_free(&v.after);
 	opt_list_free(&v.gates);
+	filter_options_free(&v.filter);
 	return status;
 }
 
