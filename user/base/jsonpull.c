@@ -101,16 +101,39 @@ static bool is_space(char c)
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+static uint64_t load_word(const char *s)
+{
+	uint64_t w;
+
+	memcpy(&w, s, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	w = __builtin_bswap64(w);
+#endif
+	return w;
+}
+
+/* White space is mostly indentation: long runs of blanks, a word at a time. */
+static const char *pass_space(const char *s)
+{
+	while (is_space(*s)) {
+		uint64_t other = load_word(++s) ^ 0x2020202020202020u;
+
+		while (!other) {
+			s += WORD_BYTES;
+			other = load_word(s) ^ 0x2020202020202020u;
+		}
+		s += __builtin_ctzll(other) / 8;
+	}
+	return s;
+}
+
 /* Stops on the first byte that is no white space; 0 at the end of the input. */
 static int skip_space(struct jsonpull *p, struct err *err)
 {
 	for (;;) {
-		const char *s = p->window + p->at;
 		int rc;
 
-		while (is_space(*s))
-			s++;
-		p->at = (size_t)(s - p->window);
+		p->at = (size_t)(pass_space(p->window + p->at) - p->window);
 		if (p->at < p->end)
 			return 1;
 		p->keep = p->at;
@@ -127,16 +150,10 @@ static const char *find_special(const char *s)
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
 
 	for (;; s += WORD_BYTES) {
-		uint64_t w, quote, slash, hits;
-
-		memcpy(&w, s, sizeof(w));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		w = __builtin_bswap64(w);
-#endif
-		quote = w ^ ones * '"';
-		slash = w ^ ones * '\\';
-		hits = ((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
-		       ((slash - ones) & ~slash);
+		uint64_t w = load_word(s);
+		uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+		uint64_t hits = ((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
+				((slash - ones) & ~slash);
 		hits &= tops;
 		if (hits)
 			return s + __builtin_ctzll(hits) / 8;
