@@ -220,7 +220,8 @@ static void keep_span(struct span_reader *r, struct raw_span *raw)
 	if (!raw->has_start || !raw->has_duration ||
 	    __builtin_mul_overflow(raw->start_us, 1000, &s->start_ns) ||
 	    __builtin_mul_overflow(raw->duration_us, 1000, &duration_ns) ||
-	    __builtin_add_overflow(s->start_ns, duration_ns, &s->end_ns)) {
+	    __builtin_add_overflow(s->start_ns, duration_ns, &s->end_ns) ||
+	    s->start_ns < SPAN_TIME_MIN_NS || s->end_ns > SPAN_TIME_MAX_NS) {
 		t->flaws[TRACE_SPAN_WITHOUT_TIME]++;
 		return;
 	}

@@ -227,7 +227,9 @@ static void keep_span(struct span_reader *r, struct otlp_span *o)
 		t->flaws[TRACE_SPAN_WITHOUT_ID]++;
 		return;
 	}
-	if (!o->has_start || !o->has_end) {
+	if (!o->has_start || !o->has_end || s->start_ns < SPAN_TIME_MIN_NS ||
+	    s->start_ns > SPAN_TIME_MAX_NS || s->end_ns < SPAN_TIME_MIN_NS ||
+	    s->end_ns > SPAN_TIME_MAX_NS) {
 		t->flaws[TRACE_SPAN_WITHOUT_TIME]++;
 		return;
 	}

@@ -48,7 +48,7 @@ struct span {
 /* What a reader had to set aside; counts. */
 enum trace_flaw {
 	TRACE_SPAN_WITHOUT_ID = 0,
-	TRACE_SPAN_WITHOUT_TIME = 1, /* missing, not a number, or beyond the years 1678..2262 */
+	TRACE_SPAN_WITHOUT_TIME = 1, /* missing, not a number, or beyond SPAN_TIME_*_NS */
 	TRACE_WRONG_TYPE = 2,	     /* a field of another JSON type than the format says */
 	TRACE_NO_PROCESS = 3,	     /* a span whose process (service) is not described */
 	TRACE_FLAW_MAX = 4,
@@ -62,6 +62,10 @@ struct trace {
 	uint32_t id_sid;
 	uint32_t flaws[TRACE_FLAW_MAX];
 };
+
+/* Times that a reader lets through: differences of two of them fit into int64_t. 1933..2116. */
+#define SPAN_TIME_MIN_NS (-(INT64_C(1) << 60))
+#define SPAN_TIME_MAX_NS (INT64_C(1) << 62)
 
 struct span *trace__add_span(struct trace *t); /* zeroed; borrowed until the next call */
 const char *trace__str(const struct trace *t, uint32_t sid);
