@@ -19,7 +19,9 @@ void ccct__free(struct ccct *c)
 	index_free(&c->frame_index);
 	index_free(&c->path_index);
 	free(c->frames);
+	index_free(&c->fact_index);
 	free(c->paths);
+	free(c->facts);
 	free(c->groups);
 	free(c->cells);
 	free(c->path_seen);
@@ -229,6 +231,49 @@ void ccct__count(struct ccct *c, const struct spantree *t)
 		s->flaws[i] += t->trace->flaws[i];
 }
 
+static uint64_t fact_hash(const struct ccct_fact *f)
+{
+	return hash_pair((uint64_t)f->kind << 32 | f->path, (uint64_t)f->other << 32 | f->bucket);
+}
+
+static uint32_t find_fact(const struct ccct *c, const struct ccct_fact *f, uint64_t hash)
+{
+	struct index_iter it = index_find(&c->fact_index, hash);
+
+	for (; index_hit(&c->fact_index, &it); index_next(&c->fact_index, &it)) {
+		const struct ccct_fact *at = &c->facts[it.elem];
+
+		if (at->kind == f->kind && at->path == f->path && at->other == f->other &&
+		    at->bucket == f->bucket)
+			return it.elem;
+	}
+	return SPAN_NONE;
+}
+
+const struct ccct_fact *ccct__find_fact(const struct ccct *c, const struct ccct_fact *key)
+{
+	uint32_t i = find_fact(c, key, fact_hash(key));
+
+	return i == SPAN_NONE ? NULL : &c->facts[i];
+}
+
+void ccct__add_fact(struct ccct *c, const struct ccct_fact *f)
+{
+	uint64_t hash = fact_hash(f);
+	uint32_t i = find_fact(c, f, hash);
+
+	if (i == SPAN_NONE) {
+		c->facts = xgrow(c->facts, &c->fact_cap, c->fact_cnt + 1, sizeof(*c->facts));
+		index_add(&c->fact_index, hash, (uint32_t)c->fact_cnt);
+		c->facts[c->fact_cnt++] = *f;
+		return;
+	}
+	c->facts[i].cnt += f->cnt;
+	c->facts[i].more_cnt += f->more_cnt;
+	c->facts[i].ns += f->ns;
+	c->facts[i].more_ns += f->more_ns;
+}
+
 /* All members are uint64_t sums. */
 static void add_totals(struct ccct_totals *to, const struct ccct_totals *from)
 {
@@ -253,12 +298,9 @@ static struct ccct_example merge_example(struct ccct *c, const struct ccct *othe
 				      merge_string(c, other, e->span_sid), e->ns };
 }
 
-/* The paths of other (parents come first) in c; owned by the caller. */
-static uint32_t *merge_paths(struct ccct *c, const struct ccct *other)
+/* Fills the numbers in c of other's paths (parents come first) and frames. */
+static void merge_paths(struct ccct *c, const struct ccct *other, uint32_t *map, uint32_t *frames)
 {
-	uint32_t *map = xcalloc(other->path_cnt + 1, sizeof(*map));
-	uint32_t *frames = xcalloc(other->frame_cnt + 1, sizeof(*frames));
-
 	for (size_t i = 0; i < other->frame_cnt; i++) {
 		const struct ccct_frame *f = &other->frames[i];
 
@@ -279,14 +321,29 @@ static uint32_t *merge_paths(struct ccct *c, const struct ccct *other)
 			ccct__keep_examples(c, map[i], &none, &ex);
 		}
 	}
-	free(frames);
-	return map;
+}
+
+static void merge_facts(struct ccct *c, const struct ccct *other, const uint32_t *map,
+			const uint32_t *frames)
+{
+	for (size_t i = 0; i < other->fact_cnt; i++) {
+		struct ccct_fact f = other->facts[i];
+		const uint32_t *numbers = f.kind == FACT_CLOCK ? frames : map;
+
+		f.path = numbers[f.path];
+		if (f.kind == FACT_CLOCK || f.kind == FACT_SERIAL)
+			f.other = numbers[f.other];
+		ccct__add_fact(c, &f);
+	}
 }
 
 void ccct__merge(struct ccct *c, const struct ccct *other)
 {
-	uint32_t *map = merge_paths(c, other);
+	uint32_t *map = xcalloc(other->path_cnt + 1, sizeof(*map));
+	uint32_t *frames = xcalloc(other->frame_cnt + 1, sizeof(*frames));
 
+	merge_paths(c, other, map, frames);
+	merge_facts(c, other, map, frames);
 	for (size_t i = 0; i < other->group_cnt; i++) {
 		struct ccct_group g = other->groups[i];
 		size_t first = g.first_cell;
@@ -305,6 +362,7 @@ void ccct__merge(struct ccct *c, const struct ccct *other)
 	c->cells_added += other->cells_added;
 	add_totals(&c->totals, &other->totals);
 	free(map);
+	free(frames);
 	group_if_large(c);
 }
 
@@ -461,8 +519,37 @@ static int by_path(const void *a, const void *b, void *arg)
 	return ccct__compare_paths(arg, x->path, y->path);
 }
 
+static int compare_numbers(const struct ccct *c, uint32_t kind, uint32_t a, uint32_t b)
+{
+	return kind == FACT_CLOCK ? ccct__compare_frames(c, a, b) : ccct__compare_paths(c, a, b);
+}
+
+static int by_fact(const void *a, const void *b, void *arg)
+{
+	const struct ccct_fact *x = a, *y = b;
+	const struct ccct *c = arg;
+	int by;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	by = compare_numbers(c, x->kind, x->path, y->path);
+	if (!by && (x->kind == FACT_CLOCK || x->kind == FACT_SERIAL))
+		by = compare_numbers(c, x->kind, x->other, y->other);
+	return by ? by : x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
+}
+
+static void sort_facts(struct ccct *c)
+{
+	if (c->fact_cnt)
+		qsort_r(c->facts, c->fact_cnt, sizeof(*c->facts), by_fact, c);
+	index_reset(&c->fact_index);
+	for (size_t i = 0; i < c->fact_cnt; i++)
+		index_add(&c->fact_index, fact_hash(&c->facts[i]), (uint32_t)i);
+}
+
 void ccct__finish(struct ccct *c)
 {
+	sort_facts(c);
 	if (c->cells_added > CCCT_EXACT_CELLS)
 		join_groups(c);
 	if (c->group_cnt)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/analysis/ccct_facts.h"
 #include "user/analysis/critpath.h"
 #include "user/base/buf.h"
 #include "user/base/index.h"
@@ -61,17 +62,6 @@ struct ccct_group {
 	uint32_t cell_cnt;
 };
 
-/* What was read and set aside; plain sums. */
-struct ccct_totals {
-	uint64_t file_cnt, trace_cnt, span_cnt;
-	uint64_t rootless_cnt; /* traces without an analysed root */
-	uint64_t
-		incomplete_cnt; /* traces with an orphan, or with a parent id that a collector warned of */
-	uint64_t split_cnt, bad_file_cnt;
-	uint64_t cut_ns, root_ns; /* of analysed roots */
-	uint64_t notes[TREE_NOTE_MAX], flaws[TRACE_FLAW_MAX];
-};
-
 struct ccct {
 	struct strtab strings;
 	struct ccct_totals totals;
@@ -85,6 +75,9 @@ struct ccct {
 	size_t group_cnt, group_cap;
 	struct ccct_cell *cells;
 	size_t cell_cnt, cell_cap;
+	struct ccct_fact *facts;
+	size_t fact_cnt, fact_cap;
+	struct index fact_index;
 	uint64_t cells_added; /* ever, here and in what was merged: decides on grouping */
 	size_t grouped_cells; /* after the last grouping */
 	uint64_t trace_cnt;   /* analysed roots */
@@ -104,6 +97,9 @@ uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame);
 void ccct__add(struct ccct *c, const struct spantree *t, const struct critpath *p);
 /* Counts what reading and building a tree had to say about a trace. */
 void ccct__count(struct ccct *c, const struct spantree *t);
+/* Adds to the fact with this kind, path, other and bucket. */
+void ccct__add_fact(struct ccct *c, const struct ccct_fact *f);
+const struct ccct_fact *ccct__find_fact(const struct ccct *c, const struct ccct_fact *key);
 void ccct__merge(struct ccct *c, const struct ccct *other);
 /* Groups if need be, and sorts groups by (entry, mean root duration, trace id), cells by call path: after
  * this equal contents are equal in order too. To be called before reading. */

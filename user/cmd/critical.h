@@ -10,6 +10,7 @@
 #include "user/analysis/critpath.h"
 #include "user/base/buf.h"
 #include "user/base/err.h"
+#include "user/base/json.h"
 #include "user/base/opt.h"
 
 enum critical_format {
@@ -80,6 +81,9 @@ void critical_print_diff(const struct ccct *c, const struct critical_options *o,
 void critical_print_csv(const struct ccct *c, struct buf *out);
 void critical_print_heatmap(const struct ccct *c, const struct critical_options *o,
 			    struct buf *out);
+void critical_print_drag(const struct ccct *c, struct buf *out);
+void critical_print_hints(const struct ccct *c, uint64_t top, struct buf *out);
+void critical_json_hints(const struct ccct *c, struct json *j);
 void critical_print_html(const struct ccct *c, const struct critical_options *o, struct buf *out);
 
 #endif

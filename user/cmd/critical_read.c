@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/analysis/opportunity.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/cmd/critical.h"
@@ -48,6 +49,7 @@ struct worker {
 	struct critical_run run;
 	struct spantree tree;
 	struct critpath path;
+	struct opportunity opportunity;
 	uint32_t file; /* being read */
 };
 
@@ -143,7 +145,9 @@ static void analyse(struct worker *w, const struct trace *t, uint32_t file)
 		critpath__find(&w->path, &w->tree, w->tree.roots[i],
 			       critical_rule(w->crew->options));
 		ccct__add(c, &w->tree, &w->path);
+		opportunity__add(&w->opportunity, c, &w->tree, &w->path);
 	}
+	opportunity__add_clocks(c, &w->tree);
 	if (w->tree.notes_cnt)
 		keep_notes(w, t, file);
 }
@@ -259,6 +263,7 @@ static void gather(struct critical_run *run, struct worker *w)
 	ccct__free(&w->run.ccct);
 	spantree__free(&w->tree);
 	critpath__free(&w->path);
+	opportunity__free(&w->opportunity);
 }
 
 static void run_crew(struct crew *crew, size_t thread_cnt, struct critical_run *run)

@@ -191,6 +191,7 @@ void critical_print_text(const struct critical_run *run, const struct critical_o
 	print_entries(c, o->top, out);
 	print_ranks(c, o->top, out);
 	print_tail(c, o->top, out);
+	critical_print_hints(c, o->top, out);
 }
 
 static void json_frame(struct json *j, const struct ccct *c, uint32_t frame)
@@ -324,6 +325,7 @@ void critical_print_json(const struct critical_run *run, const struct critical_o
 	json_entries(&j, c);
 	json_operations(&j, c);
 	json_paths(&j, c);
+	critical_json_hints(c, &j);
 	json_begin_array(&j, "examples_of_notes");
 	for (size_t i = 0; i < run->notes.cnt; i++)
 		json_str(&j, NULL, run->notes.items[i].text);

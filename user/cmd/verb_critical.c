@@ -157,6 +157,9 @@ static int print_formats(const struct critical_run *run, const struct critical_o
 	case CRITICAL_HEATMAP:
 		critical_print_heatmap(&run->ccct, o, out);
 		break;
+	case CRITICAL_DRAG:
+		critical_print_drag(&run->ccct, out);
+		break;
 	default:
 		break;
 	}
