@@ -76,6 +76,13 @@ uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame)
 	return (uint32_t)c->path_cnt++;
 }
 
+/* Sums of what a file claims may not fit. */
+static void add_i64(int64_t *to, int64_t by)
+{
+	if (__builtin_add_overflow(*to, by, to))
+		*to = by < 0 ? INT64_MIN : INT64_MAX;
+}
+
 void ccct__begin_group(struct ccct *c, const struct ccct_group *g)
 {
 	c->groups = xgrow(c->groups, &c->group_cap, c->group_cnt + 1, sizeof(*c->groups));
@@ -101,8 +108,8 @@ void ccct__add_cell(struct ccct *c, const struct ccct_cell *cell)
 	to = &c->cells[seen->cell];
 	to->trace_cnt += cell->trace_cnt;
 	to->freq += cell->freq;
-	to->inclusive_ns += cell->inclusive_ns;
-	to->exclusive_ns += cell->exclusive_ns;
+	add_i64(&to->inclusive_ns, cell->inclusive_ns);
+	add_i64(&to->exclusive_ns, cell->exclusive_ns);
 }
 
 /* The larger first; of equal ones the one with the smaller ids, whatever came first. */
@@ -270,8 +277,8 @@ void ccct__add_fact(struct ccct *c, const struct ccct_fact *f)
 	}
 	c->facts[i].cnt += f->cnt;
 	c->facts[i].more_cnt += f->more_cnt;
-	c->facts[i].ns += f->ns;
-	c->facts[i].more_ns += f->more_ns;
+	add_i64(&c->facts[i].ns, f->ns);
+	add_i64(&c->facts[i].more_ns, f->more_ns);
 }
 
 /* All members are uint64_t sums. */
@@ -371,7 +378,7 @@ static int bucket_of(const struct ccct_group *g)
 {
 	double mean_ns = (double)g->root_ns / (double)g->trace_cnt;
 
-	return mean_ns < 1 ? -1 : (int)floor(log2(mean_ns) * BUCKETS_PER_OCTAVE);
+	return !(mean_ns >= 1) ? -1 : (int)floor(log2(mean_ns) * BUCKETS_PER_OCTAVE);
 }
 
 static int by_bucket(const void *a, const void *b)
@@ -436,7 +443,7 @@ static void join_groups(struct ccct *c)
 
 			to->trace_sid = 0;
 			to->trace_cnt += g->trace_cnt;
-			to->root_ns += g->root_ns;
+			add_i64(&to->root_ns, g->root_ns);
 			to->span_cnt += g->span_cnt;
 			to->path_span_cnt += g->path_span_cnt;
 			c->trace_cnt += g->trace_cnt;

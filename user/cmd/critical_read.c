@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/analysis/ccct_encode.h"
 #include "user/analysis/opportunity.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
@@ -198,6 +199,44 @@ static void keep_error(struct crew *crew, size_t file, const struct err *err)
 		crew->stop = true;
 }
 
+/* 1 if the file is a partial result, which is added; 0 if it is something else. */
+static int read_partial(struct worker *w, const char *path, struct err *err)
+{
+	const size_t magic_bytes = sizeof(CCCT_MAGIC) - 1;
+	struct buf data = { 0 };
+	struct ccct part = { 0 };
+	struct input *in;
+	ssize_t n = 1;
+	int rc;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	rc = input_open(path, &in, err);
+	if (rc)
+		return rc;
+	while (n > 0) {
+		buf_reserve(&data, 64 * 1024);
+		n = input_read(in, data.data + data.len_bytes, 64 * 1024, err);
+		data.len_bytes += n > 0 ? (size_t)n : 0;
+		if (data.len_bytes < magic_bytes || memcmp(data.data, CCCT_MAGIC, magic_bytes) != 0)
+			break;
+	}
+	if (data.len_bytes >= magic_bytes && !memcmp(data.data, CCCT_MAGIC, magic_bytes)) {
+		rc = n < 0 ? (int)n : ccct_decode(data.data, data.len_bytes, &part, err);
+		if (rc)
+			err_prefix(err, "%s", path);
+		else
+			ccct__merge(&w->run.ccct, &part);
+		rc = rc ? rc : 1;
+	} else if (n < 0) {
+		rc = (int)n;
+	}
+	ccct__free(&part);
+	buf_free(&data);
+	input_close(in);
+	return rc;
+}
+
 /* Called with the lock held; returns with it held. */
 static void read_file(struct worker *w)
 {
@@ -213,8 +252,12 @@ static void read_file(struct worker *w)
 	w->file = (uint32_t)file;
 	crew->reading++;
 	pthread_mutex_unlock(&crew->lock);
-	rc = spans_read_file(crew->files.paths[file], &o, &stats, &err);
-	w->run.ccct.totals.file_cnt++;
+	rc = read_partial(w, crew->files.paths[file], &err);
+	if (!rc) {
+		rc = spans_read_file(crew->files.paths[file], &o, &stats, &err);
+		w->run.ccct.totals.file_cnt++;
+	}
+	rc = rc > 0 ? 0 : rc;
 	w->run.ccct.totals.split_cnt += stats.split_cnt;
 	pthread_mutex_lock(&crew->lock);
 	crew->reading--;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/analysis/ccct_encode.h"
 #include "user/base/escape.h"
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
@@ -63,6 +64,11 @@ static const struct opt options[] = {
 	  .off_bytes = AT(output),
 	  .arg = "FILE",
 	  .help = "write there instead of to standard output" },
+	{ .name = "partial",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(partial),
+	  .help = "write a partial result, to be given as an input later; any number of them, in any "
+		  "order, add up to the same as all traces at once" },
 	{ .name = "top",
 	  .type = OPT_U64,
 	  .off_bytes = AT(top),
@@ -134,6 +140,10 @@ static int print_formats(const struct critical_run *run, const struct critical_o
 		rc = err_set(err, -EINVAL, "--percentile: folded wants one range, diff two");
 	if (rc)
 		return rc;
+	if (o->partial) {
+		ccct_encode(&run->ccct, out);
+		return 0;
+	}
 	switch (o->format) {
 	case CRITICAL_TEXT:
 		critical_print_text(run, o, out);
@@ -219,7 +229,7 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	int status = STATUS_DONE, rc = critical_read(paths, cnt, o, &run, err);
 
 	print_notes(&run);
-	if (!rc && !run.ccct.trace_cnt)
+	if (!rc && !run.ccct.trace_cnt && !o->partial)
 		rc = err_set(err, -ENODATA, "%s: no %s", paths[0],
 			     run.ccct.totals.trace_cnt ?
 				     "span matches --service and --operation" :

@@ -145,9 +145,8 @@ static bool has_suffix(const char *name, size_t len, const char *suffix)
 static bool is_trace_file(const char *name)
 {
 	static const char *const packed[] = { ".gz", ".zst" };
-	static const char *const kinds[] = {
-		".json", ".jsonl", ".ndjson", ".pb", ".binpb", ".otlp"
-	};
+	static const char *const kinds[] = { ".json",  ".jsonl", ".ndjson", ".pb",
+					     ".binpb", ".otlp",	 ".ccct" };
 	size_t len = strlen(name);
 
 	if (*name == '.')

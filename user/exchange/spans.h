@@ -40,7 +40,7 @@ int spans_read(struct input *in, const struct spans_options *o, struct spans_sta
 	       struct err *err);
 
 /* Files named by the operands, folders replaced by the trace files below them (.json .jsonl .ndjson .pb
- * .binpb .otlp, also with .gz or .zst), in the order of their names. */
+ * .binpb .otlp .ccct, also with .gz or .zst), in the order of their names. */
 struct spans_files {
 	char **paths; /* owned */
 	size_t cnt, cap;
