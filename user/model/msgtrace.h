@@ -94,6 +94,7 @@ struct msgtrace {
 	size_t call_cnt, call_cap;
 	struct witness *call_witness; /* by call: sender = caller, receiver = callee; NULL = none */
 	size_t call_witness_cap;
+	uint32_t *call_msg; /* by call: the number of its CALL message; NULL unless asked for */
 	bool has_true_parents;
 	bool has_server_stamps; /* some call has server stamps that differ from the client's */
 	uint64_t unsorted_cnt;	/* messages that came earlier than the one before them */
