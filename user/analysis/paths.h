@@ -74,7 +74,12 @@ struct path_pos {
 		network; /* delay and network: of the call that leads here */
 };
 
-/* The positions of a pattern over its instances, or over those with from_ns <= root start < to_ns; *ret_cnt
+enum {
+	PATH_POS_MAX =
+		4096 /* a position's statistics take 8 KB; a hostile path may have millions */
+};
+
+/* The first PATH_POS_MAX positions of a pattern over its instances, or over those with from_ns <= root start < to_ns; *ret_cnt
  * of them, owned by the caller. O(instances * positions). */
 struct path_pos *paths__stats(const struct paths *p, const struct path_pattern *pattern,
 			      int64_t from_ns, int64_t to_ns, size_t *ret_cnt);

@@ -72,9 +72,10 @@ static int64_t covered_ns(const struct paths *p, uint32_t call)
 }
 
 /* The parents of the positions, from the shape: preorder with a stack of what is open. */
-static struct path_pos *make_positions(const struct paths *p, const struct path_pattern *pattern)
+static struct path_pos *make_positions(const struct paths *p, const struct path_pattern *pattern,
+				       size_t size)
 {
-	uint32_t size = p->shapes[pattern->shape].size, cnt = 0;
+	uint32_t cnt = 0;
 	struct path_pos *pos = xcalloc(size, sizeof(*pos));
 	struct {
 		uint32_t shape, pos, next;
@@ -87,7 +88,7 @@ static struct path_pos *make_positions(const struct paths *p, const struct path_
 	while (depth) {
 		const struct path_shape *s = &p->shapes[open[depth - 1].shape];
 
-		if (open[depth - 1].next == s->cnt) {
+		if (open[depth - 1].next == s->cnt || cnt == size) {
 			depth--;
 			continue;
 		}
@@ -126,8 +127,9 @@ static void add_instance(const struct paths *p, const struct delaybins *bins, st
 struct path_pos *paths__stats(const struct paths *p, const struct path_pattern *pattern,
 			      int64_t from_ns, int64_t to_ns, size_t *ret_cnt)
 {
-	size_t size = p->shapes[pattern->shape].size;
-	struct path_pos *pos = make_positions(p, pattern);
+	uint32_t whole = p->shapes[pattern->shape].size;
+	size_t size = whole < PATH_POS_MAX ? whole : PATH_POS_MAX;
+	struct path_pos *pos = make_positions(p, pattern, size);
 	uint32_t *calls = xcalloc(size, sizeof(*calls));
 	struct delaybins bins;
 
