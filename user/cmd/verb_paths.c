@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/analysis/pathreport.h"
+#include "user/analysis/pathtruth.h"
 #include "user/analysis/paths.h"
 #include "user/base/mem.h"
 #include "user/base/outfile.h"
@@ -13,6 +14,7 @@
 #include "user/cmd/paths_method.h"
 #include "user/cmd/progress_line.h"
 #include "user/exchange/msginput.h"
+#include "user/exchange/msgtruth.h"
 
 static const char *const orders[] = { "count", "latency", NULL };
 
@@ -47,6 +49,8 @@ static const struct opt options[] = {
 	  "nesting: decide calls in the order of their returns, as the paper does", 0, 0, NULL },
 	{ "unordered", 0, OPT_FLAG, OFF(unordered), NULL,
 	  "paths that differ in the order of overlapping calls only are one pattern", 0, 0, NULL },
+	{ "truth", 'T', OPT_STRING, OFF(truth), "FILE",
+	  "judge the result by what maketrace --truth wrote", 0, 0, NULL },
 	{ "skip-bad", 0, OPT_FLAG, OFF(skip_bad), NULL, "leave malformed lines out and count them",
 	  0, 0, NULL },
 	{ 0 },
@@ -65,7 +69,10 @@ static int load(struct paths_run *run, char **paths, int cnt, struct err *err)
 	if (rc)
 		return rc;
 	if (run->t->msg_cnt)
-		callpairs_find(run->t, m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS, &run->pairs);
+		callpairs_find(run->t,
+			       (m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS) |
+				       (run->opts->truth ? CALLPAIRS_NUMBER : 0),
+			       &run->pairs);
 	msgtrace__sort_calls(run->t);
 	return 0;
 }
@@ -95,6 +102,45 @@ static void pairs_json(const struct callpairs_stats *s, struct json *j)
 	json_u64(j, "self_calls", s->self_call_cnt);
 }
 
+/* Puts the accuracy of p in front of the report. */
+static int judge(const struct paths_run *run, const struct paths *p, struct json *j,
+		 struct buf *out, struct err *err)
+{
+	struct msgtruth truth = { 0 };
+	struct pathtruth result;
+	struct paths *true_paths;
+	uint32_t *true_of_call;
+	struct input *in;
+	int rc = input_open(run->opts->truth, &in, err);
+
+	if (rc)
+		return rc;
+	rc = msgtruth_read(in, &truth, err);
+	if (!rc && !run->t->call_msg && run->t->call_cnt)
+		rc = err_set(err, -EINVAL, "--truth needs a trace of messages, not of spans");
+	input_close(in);
+	if (rc)
+		goto out;
+	true_of_call = xcalloc(run->t->call_cnt + 1, sizeof(*true_of_call));
+	for (size_t i = 0; i < run->t->call_cnt; i++) {
+		uint32_t number = run->t->call_msg[i];
+
+		true_of_call[i] = number < truth.number_cnt ? truth.call_of_number[number] :
+							      (uint32_t)CALL_NONE;
+	}
+	true_paths = paths__new(truth.t, run->opts->unordered ? PATHS_UNORDERED : 0);
+	pathtruth_judge(p, true_paths, true_of_call, &result);
+	if (j)
+		pathtruth_json(&result, j);
+	else
+		pathtruth_text(&result, out);
+	paths__free(true_paths);
+	free(true_of_call);
+out:
+	msgtruth_free(&truth);
+	return rc;
+}
+
 static int report(struct paths_run *run, struct buf *out, struct err *err)
 {
 	const struct paths_opts *o = run->opts;
@@ -118,15 +164,19 @@ static int report(struct paths_run *run, struct buf *out, struct err *err)
 		return rc;
 	put_pairs(&run->pairs, &run->notes);
 	p = paths__new(run->t, o->unordered ? PATHS_UNORDERED : 0);
+	if (o->truth)
+		rc = judge(run, p, o->json ? &j : NULL, out, err);
 	if (o->json) {
 		pathreport_json(p, &r, &j);
 		json_end_object(&j);
 		buf_putc(out, '\n');
 	} else {
+		if (o->truth)
+			buf_putc(out, '\n');
 		pathreport_text(p, &r, out);
 	}
 	paths__free(p);
-	return 0;
+	return rc;
 }
 
 static int run_paths(const struct paths_opts *o, struct opt_operands *operands, struct err *err)
