@@ -47,6 +47,8 @@ static const struct opt options[] = {
 	  NULL },
 	{ "return-order", 0, OPT_FLAG, OFF(return_order), NULL,
 	  "nesting: decide calls in the order of their returns, as the paper does", 0, 0, NULL },
+	{ "links", 0, OPT_FLAG, OFF(links), NULL,
+	  "write the links only: id of a call, tab, id of its parent", 0, 0, NULL },
 	{ "unordered", 0, OPT_FLAG, OFF(unordered), NULL,
 	  "paths that differ in the order of overlapping calls only are one pattern", 0, 0, NULL },
 	{ "truth", 'T', OPT_STRING, OFF(truth), "FILE",
@@ -100,6 +102,18 @@ static void pairs_json(const struct callpairs_stats *s, struct json *j)
 	json_u64(j, "orphan_returns", s->orphan_ret_cnt);
 	json_u64(j, "oneway_messages", s->oneway_cnt);
 	json_u64(j, "self_calls", s->self_call_cnt);
+}
+
+static void put_links(const struct msgtrace *t, struct buf *out)
+{
+	for (size_t i = 0; i < t->call_cnt; i++) {
+		if (t->calls[i].parent == CALL_NONE)
+			continue;
+		msgtrace__put_id(t, t->calls[i].id, out);
+		buf_putc(out, '\t');
+		msgtrace__put_id(t, t->calls[t->calls[i].parent].id, out);
+		buf_putc(out, '\n');
+	}
 }
 
 /* Puts the accuracy of p in front of the report. */
@@ -163,6 +177,10 @@ static int report(struct paths_run *run, struct buf *out, struct err *err)
 	if (rc)
 		return rc;
 	put_pairs(&run->pairs, &run->notes);
+	if (o->links) {
+		put_links(run->t, out);
+		return 0;
+	}
 	p = paths__new(run->t, o->unordered ? PATHS_UNORDERED : 0);
 	if (o->truth)
 		rc = judge(run, p, o->json ? &j : NULL, out, err);
