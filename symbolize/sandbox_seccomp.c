@@ -68,6 +68,9 @@ int sandbox_lock_up(void)
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
 		ALLOW_IF(fcntl, 1, F_GETFL),
+#ifdef __SANITIZE_ADDRESS__ /* at each function that does not return */
+		ALLOW(sigaltstack),
+#endif
 		/* abort(3), so that running out of memory looks like it */
 		ALLOW(gettid),
 		ALLOW(getpid),
