@@ -10,6 +10,7 @@
 #include "symbolize/addrspace.h"
 #include "symbolize/catalog.h"
 #include "symbolize/demangle.h"
+#include "symbolize/fetcher.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/locate.h"
 #include "symbolize/mapping.h"
@@ -49,6 +50,7 @@ struct symbolizer *symbolizer__new(const struct sym_opts *opts)
 		.opts = &s->opts,
 		.names = &s->names,
 		.host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.fetcher = opts->debuginfod ? fetcher__new() : NULL,
 	};
 	catalog_init(&s->catalog, opts->fd_max ? opts->fd_max : FD_MAX_DEFAULT, &s->env);
 	return s;
@@ -68,6 +70,7 @@ void symbolizer__free(struct symbolizer *s)
 	free(s->kernel_names);
 	if (s->env.host_root_fd >= 0)
 		close(s->env.host_root_fd);
+	fetcher__free(s->env.fetcher);
 	strtab_free(&s->names);
 	free(s->debug_dirs);
 	free(s->kallsyms_path);

@@ -27,7 +27,7 @@ struct sym_opts {
 	bool lines;	    /* inlined functions, source files and lines from DWARF (slower) */
 	bool keep_suffixes; /* keep .isra.0, .part.1, .constprop.2, .cold of compiler-made clones */
 	bool no_demangle;   /* names as they stand in the file */
-	bool debuginfod;    /* ask the servers of $DEBUGINFOD_URLS for debug files */
+	bool debuginfod;    /* ask the servers of $DEBUGINFOD_URLS, if it is set */
 	const char *debug_dirs; /* colon-separated; NULL = "/usr/lib/debug" */
 	const char *kallsyms;	/* path; NULL = "/proc/kallsyms" */
 	uint32_t fd_max;	/* files kept open at a time; 0 = 512 */

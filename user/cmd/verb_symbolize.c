@@ -60,6 +60,9 @@ static const struct opt options[] = {
 	  0, NULL },
 	{ "debug-dirs", 0, OPT_STRING, AT(opts.debug_dirs), "DIRS",
 	  "Colon-separated places of separate debug files (default /usr/lib/debug)", 0, 0, NULL },
+	{ "debuginfod", 0, OPT_FLAG, AT(opts.debuginfod), NULL,
+	  "Ask the servers of $DEBUGINFOD_URLS for debug files (default: if it is set)", 0, 0,
+	  NULL },
 	{ "why", 0, OPT_FLAG, AT(why), NULL, "Tell for each address what was tried", 0, 0, NULL },
 	{ "json", 0, OPT_FLAG, AT(json), NULL, "Print JSON", 0, 0, NULL },
 	{ 0 },
@@ -305,7 +308,7 @@ static int open_subject(struct symbolize *c, struct err *err)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct symbolize c = { 0 };
+	struct symbolize c = { .opts.debuginfod = true };
 	struct opt_operands operands;
 	int rc;
 
