@@ -270,21 +270,26 @@ static int receive_reply(int socket, int *fd)
 	return *fd >= 0 ? 0 : (rc < 0 ? rc : -EPIPE);
 }
 
+static int ask(int socket, const uint8_t *build_id, size_t build_id_bytes, int *fd)
+{
+	struct pollfd wait = { .fd = socket, .events = POLLIN };
+	int rc;
+
+	if (send(socket, build_id, build_id_bytes, MSG_NOSIGNAL) < 0)
+		return -EPIPE;
+	while ((rc = poll(&wait, 1, FETCHER_WAIT_MAX_MS)) < 0 && errno == EINTR)
+		;
+	return rc > 0 ? receive_reply(socket, fd) : -ETIMEDOUT;
+}
+
 int fetcher__debug_file(struct fetcher *f, const uint8_t *build_id, size_t build_id_bytes)
 {
-	struct pollfd wait = { .events = POLLIN };
-	int rc, fd = -1;
+	int rc = f->tried ? 0 : start(f), fd = -1;
 
 	if (!build_id_bytes || build_id_bytes > FETCHER_ID_MAX_BYTES)
 		return -ENOENT;
-	if (!f->tried && (rc = start(f)))
-		return rc;
-	if (f->socket < 0 || send(f->socket, build_id, build_id_bytes, MSG_NOSIGNAL) < 0)
-		return -EPIPE;
-	wait.fd = f->socket;
-	while ((rc = poll(&wait, 1, FETCHER_WAIT_MAX_MS)) < 0 && errno == EINTR)
-		;
-	rc = rc > 0 ? receive_reply(f->socket, &fd) : -ETIMEDOUT;
+	if (!rc)
+		rc = f->socket < 0 ? -EPIPE : ask(f->socket, build_id, build_id_bytes, &fd);
 	f->failure_cnt = rc && rc != -ENOENT ? f->failure_cnt + 1 : 0;
 	if (rc == -ETIMEDOUT || rc == -EPIPE || f->failure_cnt >= FAILURES_MAX)
 		end_child(f);
