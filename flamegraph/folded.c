@@ -267,7 +267,7 @@ static size_t take_counts(struct folded *f, const char *line, size_t len_bytes, 
 		if (len_bytes == SIZE_MAX || (values[i] < 0 && !f->negative_ok))
 			return SIZE_MAX;
 	}
-	return trim_end(line, len_bytes);
+	return len_bytes ? len_bytes - 1 : 0; /* one blank parts; more belong to the name */
 }
 
 int folded_next(struct folded *f, struct folded_line *ret, struct err *err)

@@ -64,7 +64,7 @@ static void walk_tree(struct flame_layout *l, struct walk *w)
 		w->child_at[depth - 1] += l->widths[node];
 		if (drawn)
 			enter(l, w, node, depth, start);
-		else
+		else if (l->widths[node] > 0)
 			l->pruned_cnt++;
 		if (drawn && nodes[node].first) {
 			node = nodes[node].first;

@@ -38,24 +38,32 @@ size_t flame_name_len(const char *name, size_t len_bytes)
 	return len_bytes;
 }
 
-/* The length of the longest head of the name that is not wider than width_px. */
-static size_t head_bytes(const char *name, size_t len_bytes, double width_px,
+/* The length of the longest head of the name that is not wider than max_px, and its width. */
+static size_t head_bytes(const char *name, size_t len_bytes, double max_px, double *used_px,
 			 const struct flame_opts *o)
 {
 	bool mono = strcasestr(o->font_type, "mono") || strcasestr(o->font_type, "courier");
-	double used_px = 0;
 	size_t at = 0;
 
 	while (at < len_bytes) {
 		size_t step_bytes;
 		uint32_t cp = utf8_decode(name + at, len_bytes - at, &step_bytes);
+		double px = advance_em(cp, mono) * o->font_size_px * (o->font_width_em / 0.59);
 
-		used_px += advance_em(cp, mono) * o->font_size_px * (o->font_width_em / 0.59);
-		if (used_px > width_px)
+		if (*used_px + px > max_px)
 			break;
+		*used_px += px;
 		at += step_bytes;
 	}
 	return at;
+}
+
+double flame_text_px(const char *text, size_t len_bytes, const struct flame_opts *o)
+{
+	double used_px = 0;
+
+	head_bytes(text, len_bytes, INFINITY, &used_px, o);
+	return used_px;
 }
 
 static void put_visible(struct buf *out, const char *s, size_t len_bytes)
@@ -77,16 +85,18 @@ void flame_put_fitting(struct buf *out, const char *name, size_t len_bytes, doub
 {
 	size_t full_bytes = flame_name_len(name, len_bytes);
 	size_t fit_bytes;
+	double used_px = 0;
 
 	if (width_px < 3 * o->font_size_px * o->font_width_em)
 		return;
 	width_px -= 6; /* three pixels on either side */
-	fit_bytes = head_bytes(name, full_bytes, width_px, o);
+	fit_bytes = head_bytes(name, full_bytes, width_px, &used_px, o);
 	if (fit_bytes == full_bytes) {
 		put_visible(out, name, full_bytes);
 		return;
 	}
-	fit_bytes = head_bytes(name, full_bytes, width_px - 0.9 * o->font_size_px, o);
+	used_px = 0;
+	fit_bytes = head_bytes(name, full_bytes, width_px - 0.9 * o->font_size_px, &used_px, o);
 	if (!fit_bytes)
 		return;
 	put_visible(out, name, fit_bytes);

@@ -21,6 +21,9 @@ void flame_put_fitting(struct buf *out, const char *name, size_t len_bytes, doub
 void flame_put_name(struct buf *out, const char *name, size_t len_bytes);
 size_t flame_name_len(const char *name, size_t len_bytes); /* without the annotation */
 
+/* An upper bound for the width of text (not escaped) in the picture's font. */
+double flame_text_px(const char *text, size_t len_bytes, const struct flame_opts *o);
+
 /* "1,234 samples", "1.25 s", "3.4 MiB": a weight after opts.factor. */
 void flame_put_value(struct buf *out, double weight, const struct flame_opts *o);
 void flame_put_fixed1(struct buf *out, double v);		  /* "12.3"; fast */

@@ -192,12 +192,18 @@ static enum flame_palette plain_palette(enum flame_palette p, const char *s, siz
 	}
 }
 
-static uint32_t name_rgb(const char *s, size_t len_bytes, const struct flame_opts *o)
+static bool is_delimiter(const char *s, size_t len_bytes)
 {
-	const struct ramp *r = &ramps[plain_palette(o->palette, s, len_bytes)];
+	return len_bytes == 2 && !memcmp(s, "--", 2);
+}
+
+static uint32_t name_rgb(const char *s, size_t len_bytes, bool waker, const struct flame_opts *o)
+{
+	enum flame_palette p = plain_palette(o->palette, s, len_bytes);
+	const struct ramp *r = &ramps[waker && o->palette == FLAME_CHAIN ? FLAME_AQUA : p];
 	double v, v2;
 
-	if (len_bytes == 2 && !memcmp(s, "--", 2))
+	if (is_delimiter(s, len_bytes))
 		return 0xa0a0a0;
 	if (len_bytes == 1 && s[0] == '-')
 		return 0xc8c8c8;
@@ -229,7 +235,7 @@ static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char 
 			c[i] += part / total * (rgb >> (16 - 8 * i) & 255);
 	}
 	if (top_cls == FLAME_NONE)
-		return name_rgb(s, len_bytes, o);
+		return name_rgb(s, len_bytes, false, o);
 	if (top >= 0.995 * total)
 		return on_ramp(&class_ramps[top_cls], shade, 0);
 	strength = 0.5 + 0.5 * (top / total - 0.6) / 0.3;
@@ -326,20 +332,25 @@ void flame_colors__make(struct flame_colors *c, const struct flame_tree *t,
 	bool classes = flame_tree__has_classes(t);
 	bool change = flame_tree__has_side(t, FLAME_BEFORE);
 	double max = change ? max_change(t, self_change) : 0;
+	bool *waker; /* per depth: above a "--" */
 
 	*c = (struct flame_colors){ 0 };
 	c->of_box = xcalloc(l->box_cnt, sizeof(*c->of_box));
 	c->lookup = xcalloc(LOOKUP_CAP, sizeof(*c->lookup));
+	waker = xcalloc(l->depth_max + 2, sizeof(*waker));
 	for (size_t i = 0; i < l->box_cnt; i++) {
-		uint32_t node = l->boxes[i].node, name = t->nodes[node].name;
+		uint32_t node = l->boxes[i].node, depth = l->boxes[i].depth;
+		uint32_t name = t->nodes[node].name;
 		const char *s = strtab_get(&t->names, name);
 		size_t len_bytes = strtab_len_bytes(&t->names, name);
 		uint32_t rgb = change  ? change_rgb(t, node, o, max) :
 			       classes ? class_rgb(t, node, s, len_bytes, o) :
-					 name_rgb(s, len_bytes, o);
+					 name_rgb(s, len_bytes, waker[depth], o);
 
 		c->of_box[i] = color_index(c, rgb);
+		waker[depth + 1] = waker[depth] || is_delimiter(s, len_bytes);
 	}
+	free(waker);
 	if (change)
 		make_bars(c, t, l, o);
 }

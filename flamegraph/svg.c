@@ -21,7 +21,6 @@
 enum {
 	ELEMENT_MAX = 12000,
 	ELEMENT_KEEP = 5000,
-	LEGEND_ROW_PX = 18,
 };
 
 static const double bar_px = 2.4; /* fits above the letters */
@@ -158,7 +157,7 @@ static void put_box_title(const struct flame_picture *p, const struct flame_box 
 	uint32_t name = t->nodes[b->node].name;
 	double shown = b->width;
 
-	if (p->change)
+	if (p->change && b->depth)
 		shown = flame_tree__total(t, b->node, FLAME_AFTER);
 	if (b->depth)
 		flame_put_name(out, strtab_get(&t->names, name), strtab_len_bytes(&t->names, name));
@@ -380,38 +379,6 @@ static void put_change_bars(const struct flame_picture *p, struct buf *out)
 
 /* The document ---------------------------------------------------------------------------------------- */
 
-static void put_legend(const struct flame_picture *p, struct buf *out)
-{
-	double x = FLAME_X_PAD_PX, y = p->px.height + 2;
-
-	buf_puts(out, "<g id=\"legend\">\n");
-	for (int cls = 1; p->classes && cls < FLAME_CLASS_MAX; cls++) {
-		double part = flame_tree__class_total(p->tree, 0, FLAME_AFTER, cls);
-		struct buf text = { 0 };
-
-		if (!(part > 0))
-			continue;
-		buf_printf(&text, "%s ", flame_class_label(cls));
-		flame_put_value(&text, part, p->opts);
-		buf_puts(&text, ", ");
-		buf_printf(&text, "%.1f%%",
-			   100 * part / flame_tree__total(p->tree, 0, FLAME_AFTER));
-		if (x + 30 + 0.62 * p->opts->font_size_px * (double)text.len_bytes >
-		    p->opts->width_px) {
-			x = FLAME_X_PAD_PX;
-			y += LEGEND_ROW_PX;
-		}
-		buf_printf(
-			out,
-			"<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"#%06x\"/>",
-			x, y - 10, flame_class_rgb(cls));
-		put_text(out, "ui", x + 17, y, buf_str(&text));
-		x += 34 + 0.62 * p->opts->font_size_px * (double)text.len_bytes;
-		buf_free(&text);
-	}
-	buf_puts(out, "</g>\n");
-}
-
 static void put_conf(const struct flame_picture *p, struct buf *out)
 {
 	const struct flame_opts *o = p->opts;
@@ -524,7 +491,8 @@ int flame_picture__init(struct flame_picture *p, const struct flame_tree *t,
 	flame_colors__make(&p->colors, t, &p->layout, o);
 	flame_encoding__init(&p->encoding, t, &p->layout);
 	p->px = flame_layout__px(&p->layout, o);
-	p->height_px = p->px.height + (p->classes || p->change ? 2 * LEGEND_ROW_PX : 0);
+	flame_legend__make(&p->legend, t, &p->layout, o);
+	p->height_px = p->px.height + flame_legend__height_px(&p->legend);
 	p->bg = p->change && !o->bg_colors ? "#fbfbfa" : background(o);
 	return 0;
 }
@@ -534,14 +502,14 @@ void flame_picture__fini(struct flame_picture *p)
 	flame_layout__fini(&p->layout);
 	flame_colors__fini(&p->colors);
 	flame_encoding__fini(&p->encoding);
+	flame_legend__fini(&p->legend);
 }
 
 void flame_picture__put_svg(const struct flame_picture *p, bool script, struct buf *out)
 {
 	put_head(p, out);
 	put_frames(p, out);
-	if (p->classes || p->change)
-		put_legend(p, out);
+	flame_legend__put(&p->legend, p->px.height + 2, out);
 	if (script) {
 		put_data(p, out);
 		buf_puts(out, "<script><![CDATA[\n");

@@ -6,6 +6,7 @@
 
 #include "flamegraph/encode.h"
 #include "flamegraph/layout.h"
+#include "flamegraph/legend.h"
 #include "flamegraph/palette.h"
 #include "flamegraph/picture.h"
 
@@ -15,6 +16,7 @@ struct flame_picture {
 	struct flame_layout layout;
 	struct flame_colors colors;
 	struct flame_encoding encoding;
+	struct flame_legend legend;
 	struct flame_px px;
 	double height_px; /* with the legend */
 	const char *bg;

@@ -181,7 +181,7 @@ static void frames_without_variance(void **state)
 
 static void welch(void **state)
 {
-	struct stats_welch w =
+	struct stats_means w =
 		stats_welch((struct stats_moments){ 10, 4 }, 8, (struct stats_moments){ 13, 9 }, 6);
 
 	(void)state;
@@ -191,6 +191,9 @@ static void welch(void **state)
 	w = stats_welch((struct stats_moments){ 10, 0 }, 1, (struct stats_moments){ 13, 9 }, 6);
 	near(w.se, sqrt(9 * (1 + 1.0 / 6)), 1e-12);
 	near(w.df, 5, 0);
+	w = stats_pooled((struct stats_moments){ 10, 4 }, 8, (struct stats_moments){ 13, 9 }, 6);
+	near(w.se, sqrt((7 * 4 + 5 * 9) / 12.0 * (1.0 / 8 + 1.0 / 6)), 1e-12);
+	near(w.df, 12, 0);
 }
 
 int main(void)

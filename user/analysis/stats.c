@@ -181,21 +181,30 @@ struct stats_moments stats_moments(const double *values, size_t frame_cnt, size_
 	return m;
 }
 
-struct stats_welch stats_welch(struct stats_moments before, unsigned int before_cnt,
+struct stats_means stats_pooled(struct stats_moments before, unsigned int before_cnt,
+				struct stats_moments after, unsigned int after_cnt)
+{
+	struct stats_means m = { .delta = after.mean - before.mean };
+	double variance;
+
+	if (before_cnt + after_cnt < 3)
+		return m;
+	m.df = before_cnt + after_cnt - 2;
+	variance = ((before_cnt - 1) * before.variance + (after_cnt - 1) * after.variance) / m.df;
+	m.se = sqrt(variance * (1.0 / before_cnt + 1.0 / after_cnt));
+	return m;
+}
+
+struct stats_means stats_welch(struct stats_moments before, unsigned int before_cnt,
 			       struct stats_moments after, unsigned int after_cnt)
 {
-	struct stats_welch w = { .delta = after.mean - before.mean };
+	struct stats_means w = { .delta = after.mean - before.mean };
 	double a, b;
 
 	if (before_cnt < 2 && after_cnt < 2)
 		return w;
-	if (before_cnt < 2 || after_cnt < 2) {
-		double variance = before_cnt < 2 ? after.variance : before.variance;
-
-		w.df = (before_cnt < 2 ? after_cnt : before_cnt) - 1;
-		w.se = sqrt(variance * (1.0 / before_cnt + 1.0 / after_cnt));
-		return w;
-	}
+	if (before_cnt < 2 || after_cnt < 2)
+		return stats_pooled(before, before_cnt, after, after_cnt);
 	a = before.variance / before_cnt;
 	b = after.variance / after_cnt;
 	w.se = sqrt(a + b);

@@ -57,12 +57,15 @@ struct stats_moments {
 struct stats_moments stats_moments(const double *values, size_t frame_cnt, size_t frame,
 				   unsigned int first, unsigned int cnt);
 
-/* Welch's test of two means: the difference after - before, its standard error and degrees of freedom. A
- * side of one run borrows the other's variance. df 0: nothing can be said. */
-struct stats_welch {
+/* Tests of two means: the difference after - before, its standard error and degrees of freedom. Welch's
+ * keeps the variances of the sides apart, the other pools them (Student). A side of one run borrows the
+ * other's variance. df 0: nothing can be said. */
+struct stats_means {
 	double delta, se, df;
 };
-struct stats_welch stats_welch(struct stats_moments before, unsigned int before_cnt,
+struct stats_means stats_pooled(struct stats_moments before, unsigned int before_cnt,
+				struct stats_moments after, unsigned int after_cnt);
+struct stats_means stats_welch(struct stats_moments before, unsigned int before_cnt,
 			       struct stats_moments after, unsigned int after_cnt);
 
 #endif

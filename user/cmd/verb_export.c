@@ -7,10 +7,12 @@
 
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/profile_source.h"
 
 struct export_values {
 	struct source_options source;
+	struct filter_options filter;
 	const char *output, *format, *in_unit;
 	bool suffixes, kinds, force;
 };
@@ -29,6 +31,7 @@ static const struct opt options[] = {
 	  0, 0, NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct export_values, force), NULL,
 	  "replace the output if it exists", 0, 0, NULL },
+	FILTER_OPTIONS(struct export_values),
 	SOURCE_OPTIONS(struct export_values),
 	{ 0 },
 };
@@ -75,29 +78,39 @@ static const struct exchange_format *choose_format(const struct export_values *v
 	return f && f->export ? f : NULL;
 }
 
+static int export_file(const char *path, const struct exchange_format *format,
+		       const struct export_values *v, struct err *err)
+{
+	struct profile *p;
+	int rc = source_load(path, &v->source, &p, err);
+
+	if (rc)
+		return STATUS_FAILED;
+	rc = filter_profile(p, &v->filter, err);
+	if (!rc)
+		rc = write_profile(p, format, v, err);
+	profile__free(p);
+	return rc ? STATUS_FAILED : STATUS_DONE;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct export_values v = { .suffixes = true, .kinds = true };
-	const struct exchange_format *format;
+	const struct exchange_format *format = NULL;
 	struct opt_operands operands;
-	struct profile *p;
-	int rc;
+	int status = STATUS_USAGE;
 
 	if (opt_parse(options, argc, argv, &v, &operands, err))
-		return STATUS_USAGE;
-	if (operands.argc != 1) {
+		goto out;
+	if (operands.argc != 1)
 		err_set(err, -EINVAL, "export takes one profile; \"-\" is standard input");
-		return STATUS_USAGE;
-	}
-	format = choose_format(&v, err);
-	if (!format)
-		return STATUS_USAGE;
-	rc = source_load(operands.argv[0], &v.source, &p, err);
-	if (!rc) {
-		rc = write_profile(p, format, &v, err);
-		profile__free(p);
-	}
-	return rc ? STATUS_FAILED : STATUS_DONE;
+	else
+		format = choose_format(&v, err);
+	if (format)
+		status = export_file(operands.argv[0], format, &v, err);
+out:
+	filter_options_free(&v.filter);
+	return status;
 }
 
 const struct command command_export = {

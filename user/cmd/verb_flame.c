@@ -288,9 +288,11 @@ static int read_file(struct fill *f, struct flame_args *a, const char *path, str
 static int draw(struct fill *f, struct flame_args *a, struct buf *out, struct err *err)
 {
 	flame_tree__finish(f->tree);
-	if (f->told_classes && !a->unit)
-		a->picture.count_name =
-			strcmp(a->picture.count_name, "samples") ? a->picture.count_name : "us";
+	if (f->told_classes && !a->unit && !strcmp(a->picture.count_name, "samples")) {
+		/* classes come from "causeprof fold", which counts microseconds */
+		a->picture.unit = FLAME_UNIT_NS;
+		a->picture.factor *= 1000;
+	}
 	return flame_svg(f->tree, &a->picture, out, err);
 }
 

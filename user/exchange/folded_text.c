@@ -97,28 +97,29 @@ static int import_folded(struct input *in, const struct import_options *opts, st
 	return rc;
 }
 
+static bool ends_in_count(const char *line, const char *end)
+{
+	struct foldtext_count c;
+	const char *s;
+
+	while (end > line && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	for (s = end; s > line && s[-1] != ' ' && s[-1] != '\t';)
+		s--;
+	return s > line && *line != '#' && !foldtext_parse_count(s, (size_t)(end - s), &c);
+}
+
 /* One of the first lines ends in a number behind a blank. */
 static bool sniff_folded(const char *head, size_t len_bytes)
 {
-	const char *end = head + len_bytes;
-	struct foldtext_count c;
+	const char *end = head + len_bytes, *nl;
 
-	for (int i = 0; i < 20 && head < end; i++) {
-		const char *nl = memchr(head, '\n', (size_t)(end - head)), *stop = nl ? nl : end,
-			   *s;
-
-		if (stop > head && stop[-1] == '\r')
-			stop--;
-		while (stop > head && (stop[-1] == ' ' || stop[-1] == '\t'))
-			stop--;
-		for (s = stop; s > head && s[-1] != ' ' && s[-1] != '\t';)
-			s--;
-		if (s > head && *head != '#' && !foldtext_parse_count(s, (size_t)(stop - s), &c))
+	for (int i = 0; i < 20 && head < end; i++, head = nl + 1) {
+		nl = memchr(head, '\n', (size_t)(end - head));
+		if (ends_in_count(head, nl ? nl : end))
 			return true;
 		if (!nl)
-			return stop - head >
-			       200; /* one long stack that does not end in what was seen */
-		head = nl + 1;
+			return end - head > 200; /* a long stack whose count was not seen */
 	}
 	return false;
 }

@@ -5,6 +5,7 @@
 
 #include "user/exchange/exchange.h"
 
-extern const struct exchange_format format_folded, format_perf_script;
+extern const struct exchange_format format_folded, format_perf_script, format_speedscope,
+	format_pprof;
 
 #endif

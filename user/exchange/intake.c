@@ -87,23 +87,42 @@ static bool ends_in(const char *name, size_t len_bytes, char letter)
 	       name[len_bytes - 2] == letter && name[len_bytes - 1] == ']';
 }
 
+/* What the name's suffix says; returns the length without it. */
+static size_t take_suffix(struct frame *f, const char *name, size_t len_bytes)
+{
+	if (ends_in(name, len_bytes, 'k')) {
+		f->kind = FRAME_KERNEL;
+		len_bytes -= 4;
+	} else if (ends_in(name, len_bytes, 'i')) {
+		f->flags = FRAME_INLINED;
+		len_bytes -= 4;
+	} else if (ends_in(name, len_bytes, 'j')) {
+		f->kind = FRAME_JIT;
+		len_bytes -= 4;
+	} else if (len_bytes && len_bytes <= 2 && !memcmp(name, "--", len_bytes)) {
+		f->kind = FRAME_MARK;
+	}
+	return len_bytes;
+}
+
 uint32_t intake_frame(struct intake *k, const char *name, size_t len_bytes)
 {
 	struct frame f = { .kind = FRAME_USER };
 
-	if (ends_in(name, len_bytes, 'k')) {
-		f.kind = FRAME_KERNEL;
-		len_bytes -= 4;
-	} else if (ends_in(name, len_bytes, 'i')) {
-		f.flags = FRAME_INLINED;
-		len_bytes -= 4;
-	} else if (ends_in(name, len_bytes, 'j')) {
-		f.kind = FRAME_JIT;
-		len_bytes -= 4;
-	} else if (len_bytes && len_bytes <= 2 && !memcmp(name, "--", len_bytes)) {
-		f.kind = FRAME_MARK;
-	}
+	len_bytes = take_suffix(&f, name, len_bytes);
 	f.name_sid = strtab_addn(&k->profile->strings, name, strnlen(name, len_bytes));
+	return profile__add_frame(k->profile, &f);
+}
+
+uint32_t intake_frame_at(struct intake *k, const char *name, const char *file, uint64_t line,
+			 const char *module)
+{
+	struct frame f = { .kind = FRAME_USER };
+
+	f.name_sid = strtab_addn(&k->profile->strings, name, take_suffix(&f, name, strlen(name)));
+	f.file_sid = profile__string(k->profile, file);
+	f.line = line <= UINT32_MAX ? (uint32_t)line : 0;
+	f.module_sid = profile__string(k->profile, module);
 	return profile__add_frame(k->profile, &f);
 }
 

@@ -35,6 +35,9 @@ void intake_finish(struct intake *k); /* rounds, frees */
 
 /* A frame by its name as tools print it: "_[k]", "_[i]", "_[j]" at the end become kind and flags. */
 uint32_t intake_frame(struct intake *k, const char *name, size_t len_bytes);
+/* The same with a source file, a line and a module ("" and 0 = unknown). */
+uint32_t intake_frame_at(struct intake *k, const char *name, const char *file, uint64_t line,
+			 const char *module);
 /* The kind that a leaf frame "[running]", "[sleep]", ... stands for, or KIND_NONE. */
 int intake_leaf_kind(const char *name, size_t len_bytes);
 
