@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/base/escape.h"
+#include "user/base/foldtext.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 
@@ -224,21 +225,26 @@ static size_t split_plain(struct folded *f, const char *start, const char *end)
 	return cnt;
 }
 
-/* With escapes: turns "\;" into ";", in place. */
+/* With escapes: turns "\;" and what foldtext.h names (\x3b, ...) into the bytes meant, in place. */
 static size_t split_escaped(struct folded *f, char *s, const char *end)
 {
 	char *start = s, *to = s;
 	size_t cnt = 0;
 
 	for (const char *from = s; from < end; from++) {
+		int c;
+
 		if (*from == ';' && !ends_entity(start, to)) {
 			put_frame(f, cnt++, start, to);
 			start = to = s + (from + 1 - s);
 			continue;
 		}
-		if (*from == '\\' && from + 1 < end && from[1] == ';')
+		c = foldtext_escaped_byte(from, (size_t)(end - from));
+		if (c >= 0)
+			from += 3;
+		else if (*from == '\\' && from + 1 < end && from[1] == ';')
 			from++;
-		*to++ = *from;
+		*to++ = c >= 0 ? (char)c : *from;
 	}
 	put_frame(f, cnt++, start, to);
 	return cnt;
