@@ -4,6 +4,7 @@
 #include "user/base/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "user/base/mem.h"
 
@@ -73,6 +74,13 @@ void index_add(struct index *ix, uint64_t hash, uint32_t elem)
 	}
 	place(ix->slots, ix->cap, s);
 	ix->cnt++;
+}
+
+void index_reset(struct index *ix)
+{
+	if (ix->cnt)
+		memset(ix->slots, 0, ix->cap * sizeof(*ix->slots));
+	ix->cnt = 0;
 }
 
 void index_free(struct index *ix)
