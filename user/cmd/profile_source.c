@@ -116,26 +116,32 @@ static int load_cprof(struct input *in, const char *path, struct profile **ret, 
 	return rc;
 }
 
-int source_load(const char *path, const struct source_options *opts, struct profile **ret,
-		struct err *err)
+int source_read(struct input *in, const char *path, const struct source_options *opts,
+		struct profile **ret, struct err *err)
 {
-	struct input *in;
 	struct profile *p;
-	int rc = input_open(path, &in, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (!opts->from && is_cprof(in)) {
-		rc = load_cprof(in, path, ret, err);
-		input_close(in);
-		return rc;
-	}
+	if (!opts->from && is_cprof(in))
+		return load_cprof(in, path, ret, err);
 	p = profile__new();
 	rc = import(in, opts, p, err);
-	input_close(in);
 	if (rc)
 		profile__free(p);
 	else
 		*ret = p;
+	return rc;
+}
+
+int source_load(const char *path, const struct source_options *opts, struct profile **ret,
+		struct err *err)
+{
+	struct input *in;
+	int rc = input_open(path, &in, err);
+
+	if (rc)
+		return rc;
+	rc = source_read(in, path, opts, ret, err);
+	input_close(in);
 	return rc;
 }
