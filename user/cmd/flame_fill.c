@@ -127,6 +127,37 @@ static int fill_folded(struct flame_fill *f, struct input *in, struct err *err)
 	return rc;
 }
 
+void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from)
+{
+	struct flame_str *path = NULL;
+	size_t cap = 0;
+
+	for (uint32_t n = 0; n < from->node_cnt; n++) {
+		size_t cnt = 0;
+
+		if (!from->nodes[n].cell)
+			continue;
+		for (uint32_t up = n; up; up = from->nodes[up].parent)
+			cnt++;
+		path = xgrow(path, &cap, cnt + 1, sizeof(*path));
+		for (uint32_t up = n, i = (uint32_t)cnt; i--; up = from->nodes[up].parent) {
+			uint32_t name = from->nodes[up].name;
+
+			path[i] = (struct flame_str){ strtab_get(&from->names, name),
+						      strtab_len_bytes(&from->names, name) };
+		}
+		for (uint32_t c = from->nodes[n].cell; c; c = from->cells[c - 1].next) {
+			const struct flame_cell *cell = &from->cells[c - 1];
+
+			add_stack(f, path, cnt,
+				  &(struct flame_weight){ cell->value, cell->cnt, cell->cls,
+							  cell->side },
+				  1);
+		}
+	}
+	free(path);
+}
+
 /* Profiles --------------------------------------------------------------------------------------------- */
 
 static void add_row(void *ctx, const char *const *names, size_t name_cnt,
@@ -202,7 +233,10 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		if (!rc)
 			flame_fill__profile(f, p);
 	}
-	profile__free(p);
+	if (f->keep && !f->kept)
+		f->kept = p;
+	else
+		profile__free(p);
 	input_close(in);
 	return rc;
 }
@@ -210,6 +244,7 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 void flame_fill__fini(struct flame_fill *f)
 {
 	free(f->turned);
+	profile__free(f->kept);
 }
 
 /* Whole pictures --------------------------------------------------------------------------------------- */

@@ -40,9 +40,11 @@ struct flame_fill {
 	enum flame_by by;
 	enum folded_counts counts;
 	double scale; /* of values in folded text */
-	bool reverse, no_classes, unfold_asleep, annotate;
+	bool reverse, no_classes, unfold_asleep;
+	bool keep; /* keep the profile that was read, for its intervals */
 	/* told afterwards */
 	bool told_classes;	  /* folded text had frames that tell classes */
+	struct profile *kept;	  /* freed by flame_fill__fini */
 	bool is_time_ns;	  /* a profile's values are nanoseconds */
 	char unit[64];		  /* else what they are; "" = not told */
 	uint64_t stack_cnt;	  /* before the filter */
@@ -54,6 +56,8 @@ struct flame_fill {
  * was skipped. */
 int flame_fill__file(struct flame_fill *f, const char *path, const struct source_options *source,
 		     struct err *err);
+/* All stacks of another tree, under this one's filter, lanes and direction. */
+void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from);
 void flame_fill__profile(struct flame_fill *f, const struct profile *p);
 void flame_fill__fini(struct flame_fill *f); /* the tree stays the caller's */
 

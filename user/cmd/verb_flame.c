@@ -12,6 +12,7 @@
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
 #include "user/cmd/flame_fill.h"
+#include "user/cmd/flame_page.h"
 #include "user/cmd/profile_source.h"
 
 struct flame_args {
@@ -19,7 +20,7 @@ struct flame_args {
 	struct source_options source;
 	const char *output, *min_width, *colors, *state;
 	int by, width_by;
-	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep;
+	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html;
 };
 
 #define OFF(field) offsetof(struct flame_args, field)
@@ -88,6 +89,9 @@ static const struct opt options[] = {
 	{ "one-count", 0, OPT_FLAG, OFF(one_count), NULL,
 	  "Lines end in one count, whatever stands in front of it", 0, 0, NULL },
 	SOURCE_OPTIONS(struct flame_args),
+	{ "html", 0, OPT_FLAG, OFF(html), NULL,
+	  "A page with tabs and, where there are intervals, a heat map; told by FILE's ending, too",
+	  0, 0, NULL },
 	{ "static", 0, OPT_FLAG, OFF(picture.all_elements), NULL,
 	  "Every frame an element with a title, however large the file", 0, 0, NULL },
 	{ "plain", 0, OPT_FLAG, OFF(picture.plain), NULL, "No script inside", 0, 0, NULL },
@@ -175,12 +179,20 @@ static void settle_unit(struct flame_args *a, const struct flame_fill *f)
 
 static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, struct err *err)
 {
+	struct flame_heat heat = { 0 };
+	int rc;
+
+	if (f->kept && f->by == FLAME_BY_NOTHING && !a->reverse && !a->chart)
+		flame_heat_init(&heat, f, f->kept);
 	flame_tree__finish(f->tree);
 	settle_unit(a, f);
 	if (f->stack_cnt && !f->tree->cell_cnt)
 		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
 			       (unsigned long long)f->stack_cnt);
-	return flame_svg(f->tree, &a->picture, out, err);
+	rc = f->keep ? flame_page__put(f, &a->picture, &heat, out, err) :
+		       flame_svg(f->tree, &a->picture, out, err);
+	flame_heat_fini(&heat);
+	return rc;
 }
 
 static int run_parsed(struct flame_args *a, struct flame_fill *f, int file_cnt, char **files,
@@ -194,7 +206,7 @@ static int run_parsed(struct flame_args *a, struct flame_fill *f, int file_cnt, 
 		rc = flame_fill__file(f, files[i], &a->source, err);
 	if (!rc)
 		rc = draw(a, f, &out, err);
-	if (rc == -ENODATA) { /* a picture that says so, for tools that expect a file */
+	if (rc == -ENODATA && !f->keep) { /* a picture that says so, for tools that expect a file */
 		err_prefix(err, "%s", strcmp(files[0], "-") ? files[0] : "standard input");
 		flame_svg_message(&a->picture, err->msg, &out);
 	}
@@ -204,6 +216,14 @@ static int run_parsed(struct flame_args *a, struct flame_fill *f, int file_cnt, 
 	flame_fill__fini(f);
 	buf_free(&out);
 	return rc || put_rc ? STATUS_FAILED : STATUS_DONE;
+}
+
+static bool is_html(const char *path, bool asked)
+{
+	size_t len_bytes = strlen(path);
+
+	return asked || (len_bytes > 5 && !strcmp(path + len_bytes - 5, ".html")) ||
+	       (len_bytes > 4 && !strcmp(path + len_bytes - 4, ".htm"));
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -218,6 +238,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (opt_parse(options, argc, argv, &a, &files, err) || parse_picture(&a, &f, err))
 		return STATUS_USAGE;
 	a.picture.total *= f.scale;
+	f.keep = is_html(a.output, a.html);
 	if (files.argc)
 		return run_parsed(&a, &f, files.argc, files.argv, err);
 	return run_parsed(&a, &f, 1, standard, err);
