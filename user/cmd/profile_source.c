@@ -59,6 +59,19 @@ static void tell(const char *path, const struct import_report *r)
 	say(path, r->rounded_cnt, "stacks rounded to a whole unit, each by at most one half", "");
 }
 
+/* By content; the name decides only where the content does not. */
+static const struct exchange_format *guess_format(struct input *in, struct err *err)
+{
+	struct err why = { 0 };
+	const struct exchange_format *f = exchange_sniff(in, &why);
+
+	if (!f && why.code == -EINVAL)
+		f = exchange_by_extension(input_path(in));
+	if (!f)
+		err_set(err, why.code, "%s", why.msg);
+	return f;
+}
+
 static int import(struct input *in, const struct source_options *s, struct profile *p,
 		  struct err *err)
 {
@@ -75,6 +88,10 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	if (s->from && !format)
 		return err_set(err, -EINVAL,
 			       "unknown format '%s'; causeprof import --list names them", s->from);
+	if (!format)
+		format = guess_format(in, err);
+	if (!format)
+		return err->code;
 	if (isatty(STDERR_FILENO))
 		opts.progress = show_progress;
 	rc = exchange_import(in, format, &opts, p, &report, err);
