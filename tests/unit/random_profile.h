@@ -26,7 +26,7 @@ static inline uint64_t roll_number(struct dice *d, size_t width_bytes)
 	uint64_t kind = roll(d) % 8, v = roll(d);
 
 	v = kind == 0 ? UINT64_MAX : kind < 4 ? v % 100 : kind < 6 ? 0 : v;
-	return width_bytes == 8 ? v : v & ((UINT64_C(1) << (8 * width_bytes)) - 1);
+	return width_bytes >= 8 ? v : v & ((UINT64_C(1) << (8 * width_bytes)) - 1);
 }
 
 static inline void roll_string(struct dice *d, struct profile *p)

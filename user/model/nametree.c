@@ -73,14 +73,16 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 	const struct frame *f = &p->frames.items[frame];
 	const char *name = profile__str(p, f->name_sid);
 
-	if (!*name)
+	if (!*name) {
 		name = model_name_reason(f->reason);
-	if (!*name)
-		name = "[unknown]";
-	if (flags & NAMETREE_NO_ADDRESSES)
+		buf_puts(out, *name ? name : "[unknown]");
+		if (f->module_sid)
+			buf_printf(out, " %s", profile__str(p, f->module_sid));
+	} else if (flags & NAMETREE_NO_ADDRESSES) {
 		put_without_addresses(out, name);
-	else
+	} else {
 		buf_puts(out, name);
+	}
 	if (!(flags & NAMETREE_SUFFIXES))
 		return;
 	if (f->flags & FRAME_INLINED)

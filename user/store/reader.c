@@ -140,8 +140,8 @@ static int decompress(struct reader *r, const struct entry *e, struct err *err)
 	if (ZSTD_getFrameContentSize(stored, e->stored_bytes) != e->raw_bytes ||
 	    ZSTD_findFrameCompressedSize(stored, e->stored_bytes) != e->stored_bytes)
 		return bad(e, err, "it is not one zstd frame of the stated size");
-	if (e->raw_bytes > r->raw_cap)
-		r->raw = xgrow(r->raw, &r->raw_cap, e->raw_bytes, 1);
+	if (e->raw_bytes >= r->raw_cap) /* never NULL, also for an empty section */
+		r->raw = xgrow(r->raw, &r->raw_cap, e->raw_bytes + 1, 1);
 	n = ZSTD_decompress(r->raw, e->raw_bytes, stored, e->stored_bytes);
 	if (ZSTD_isError(n) || n != e->raw_bytes)
 		return bad(e, err, "it cannot be decompressed");
