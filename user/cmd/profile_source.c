@@ -101,7 +101,7 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	return rc;
 }
 
-static bool is_cprof(struct input *in)
+bool source_is_cprof(struct input *in)
 {
 	const char *head;
 	ssize_t n = input_peek(in, strlen(FORMAT_MAGIC), &head, NULL);
@@ -110,25 +110,26 @@ static bool is_cprof(struct input *in)
 	       !memcmp(head, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
 }
 
-/* The store reads whole files by name; from a pipe the bytes are gathered first. */
-static int load_cprof(struct input *in, const char *path, struct profile **ret, struct err *err)
+int source_read_cprof(struct input *in, struct profile **ret, struct err *err)
 {
 	struct buf all = { 0 };
 	ssize_t n;
 	int rc;
 
-	if (strcmp(path, "-"))
-		return reader__load(path, ret, err);
 	do {
 		buf_reserve(&all, 1 << 20);
 		n = input_read(in, all.data + all.len_bytes, 1 << 20, err);
 		if (n > 0)
 			all.len_bytes += (size_t)n;
 		if (all.len_bytes > READER_TOTAL_MAX_BYTES)
-			n = err_set(err, -E2BIG, "standard input: the profile is too large");
+			n = err_set(err, -E2BIG, "%s: the profile is too large", input_path(in));
 	} while (n > 0);
-	rc = n < 0 ? (int)n :
-		     reader__parse(all.data, all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
+	rc = (int)n;
+	if (!rc) {
+		rc = reader__parse(buf_str(&all), all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
+		if (rc)
+			err_prefix(err, "%s", input_path(in));
+	}
 	buf_free(&all);
 	return rc;
 }
@@ -142,8 +143,8 @@ int source_load(const char *path, const struct source_options *opts, struct prof
 
 	if (rc)
 		return rc;
-	if (!opts->from && is_cprof(in)) {
-		rc = load_cprof(in, path, ret, err);
+	if (!opts->from && source_is_cprof(in)) {
+		rc = source_read_cprof(in, ret, err);
 		input_close(in);
 		return rc;
 	}

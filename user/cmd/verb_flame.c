@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* causeprof flame: stacks as a picture, SVG. */
+/* causeprof flame: a profile or folded stacks as a picture, SVG. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,14 +14,19 @@
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
+#include "user/cmd/picture.h"
+#include "user/cmd/profile_source.h"
 
 struct flame_args {
 	struct flame_opts picture;
 	const char *output, *min_width, *colors, *unit, *cls;
-	bool reverse, chart, no_classes, one_count, two_counts;
+	int root;
+	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep;
 };
 
 #define OFF(field) offsetof(struct flame_args, field)
+
+static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
 
 static const struct opt options[] = {
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
@@ -74,6 +79,10 @@ static const struct opt options[] = {
 	  NULL },
 	{ "no-classes", 0, OPT_FLAG, OFF(no_classes), NULL,
 	  "A last frame like [sleep] is a frame, not a class of time", 0, 0, NULL },
+	{ "root", 0, OPT_CHOICE, OFF(root), "WHAT",
+	  "Profiles: the first frame is comm (default), none, pid, tid or gate", 0, 0, roots },
+	{ "unfold-asleep", 0, OPT_FLAG, OFF(unfold_asleep), NULL,
+	  "Profiles: show the stacks of threads that never ran", 0, 0, NULL },
 	{ "differential", 0, OPT_FLAG, OFF(two_counts), NULL,
 	  "Lines end in two counts, before and after (found out by itself if all of them do)", 0, 0,
 	  NULL },
@@ -178,6 +187,7 @@ struct fill {
 	struct class_filter filter;
 	double scale;
 	bool told_classes;
+	struct picture_text text; /* title and subtitle of a profile */
 	struct flame_str *turned;
 	size_t turned_cap;
 };
@@ -215,19 +225,16 @@ static void add_line(struct fill *f, const struct folded_line *line, bool two)
 	flame_tree__add(f->tree, frames, cnt, w, two ? 2 : 1);
 }
 
-static int read_file(struct fill *f, const char *path, struct err *err)
+static int read_folded(struct fill *f, struct input *in, struct err *err)
 {
 	enum folded_counts counts = f->args->two_counts ? FOLDED_TWO :
 				    f->args->one_count	? FOLDED_ONE :
 							  FOLDED_DETECT;
-	struct input *in = NULL;
 	struct folded *folded = NULL;
 	struct folded_line line;
 	struct buf warning = { 0 };
-	int rc = input_open(path, &in, err);
+	int rc = folded_open(in, counts, false, &folded, err);
 
-	if (!rc)
-		rc = folded_open(in, counts, false, &folded, err);
 	while (!rc && (rc = folded_next(folded, &line, err)) > 0) {
 		add_line(f, &line, folded_stats(folded)->two_counts);
 		rc = 0;
@@ -244,6 +251,36 @@ static int read_file(struct fill *f, const char *path, struct err *err)
 	}
 	buf_free(&warning);
 	folded_close(folded);
+	return rc;
+}
+
+static int read_profile(struct fill *f, struct flame_args *a, struct input *in, struct err *err)
+{
+	struct picture_opts opts = { .root = (enum fold_root)a->root, .reverse = a->reverse };
+	struct profile *p = NULL;
+	int rc = source_read_cprof(in, &p, err);
+
+	if (rc)
+		return rc;
+	for (int cls = 0; cls < FLAME_CLASS_MAX; cls++)
+		if (!filtered_out(&f->filter, cls))
+			opts.classes |= 1U << cls;
+	opts.fold_flags = FOLD_SUFFIXES | (a->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
+	if (!f->text.title.len_bytes)
+		picture__describe(p, &a->picture, &f->text);
+	picture__fill(f->tree, p, &opts, FLAME_AFTER);
+	profile__free(p);
+	return 0;
+}
+
+static int read_file(struct fill *f, struct flame_args *a, const char *path, struct err *err)
+{
+	struct input *in = NULL;
+	int rc = input_open(path, &in, err);
+
+	if (rc)
+		return rc;
+	rc = source_is_cprof(in) ? read_profile(f, a, in, err) : read_folded(f, in, err);
 	input_close(in);
 	return rc;
 }
@@ -280,7 +317,7 @@ static int run(int argc, char **argv, struct err *err)
 	a.picture.total *= f.scale;
 	f.tree = flame_tree__new(a.chart ? FLAME_MERGE_CHART : FLAME_MERGE_ALL);
 	for (int i = 0; !rc && i < files.argc; i++)
-		rc = read_file(&f, files.argv[i], err);
+		rc = read_file(&f, &a, files.argv[i], err);
 	if (!rc)
 		rc = draw(&f, &a, &out, err);
 	if (rc == -ENODATA) {
@@ -291,6 +328,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (out.len_bytes)
 		put_rc = outfile_put(a.output, OUTFILE_REPLACE, buf_str(&out), out.len_bytes, err);
 	flame_tree__free(f.tree);
+	picture_text_free(&f.text);
 	free(f.turned);
 	buf_free(&out);
 	return rc || put_rc ? STATUS_FAILED : STATUS_DONE;

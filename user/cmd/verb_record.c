@@ -18,6 +18,7 @@
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
 #include "user/cmd/command.h"
+#include "user/cmd/summary.h"
 #include "user/store/writer.h"
 
 enum { RATE_SPAN_NS = 50000000, PROGRESS_FROM_NS = 2000000000, DURATION_MAX_S = 86400 * 7 };
@@ -315,6 +316,18 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
+static void print_summary(const struct profile *p, const char *path)
+{
+	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
+				     .top_cnt = SUMMARY_TOP_DEFAULT };
+	struct buf text = { 0 };
+
+	summary__put(p, &opts, &text);
+	buf_printf(&text, "written   %s\n", path);
+	fputs(buf_str(&text), stdout);
+	buf_free(&text);
+}
+
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
 	struct capture_opts c = { 0 };
@@ -330,6 +343,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 		note_origin(p, o, command);
 		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
 	}
+	if (!rc && !o->quiet)
+		print_summary(p, o->output);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
