@@ -69,31 +69,36 @@ static int type_at(const struct reader *r, const char *name)
 	return -1;
 }
 
+/* A value of unit "count" beside ours tells how many samples it was. */
+static size_t find_count(const struct reader *r)
+{
+	for (size_t i = r->f->n_sample_type; i-- > 0;)
+		if (i != r->value_at && !strcmp(string_at(r, r->f->sample_type[i]->unit), "count"))
+			return i;
+	return SIZE_MAX;
+}
+
 static int choose_value(struct reader *r)
 {
-	const char *want = r->intake.opts->event;
-	const char *fallback = string_at(r, r->f->default_sample_type), *unit, *type;
-	int at = want ? type_at(r, want) : *fallback ? type_at(r, fallback) : -1;
+	const char *want = r->intake.opts->event, *unit, *type;
+	int at = type_at(r, want ? want : string_at(r, r->f->default_sample_type));
 
-	if (want && at < 0)
-		return err_set(r->err, -EINVAL, "%s: no sample type '%.100s' in this pprof profile",
-			       input_path(r->in), want);
 	if (!r->f->n_sample_type)
 		return err_set(r->err, -EINVAL, "%s: a pprof profile without sample types",
 			       input_path(r->in));
+	if (want && at < 0)
+		return err_set(r->err, -EINVAL, "%s: no sample type '%.100s' in this pprof profile",
+			       input_path(r->in), want);
 	r->value_at = at < 0 ? r->f->n_sample_type - 1 : (size_t)at;
-	r->count_at = SIZE_MAX;
-	for (size_t i = 0; i < r->f->n_sample_type; i++)
-		if (i != r->value_at && !strcmp(string_at(r, r->f->sample_type[i]->unit), "count"))
-			r->count_at = i;
+	r->count_at = find_count(r);
 	type = string_at(r, r->f->sample_type[r->value_at]->type);
 	unit = string_at(r, r->f->sample_type[r->value_at]->unit);
 	r->kind = unit_ns(unit) ? intake_kind_of_type(type) : KIND_NONE;
-	if (!strcmp(unit, "count") && r->count_at == SIZE_MAX)
-		r->count_at = r->value_at;
-	if (!strcmp(unit, "count") || !*unit)
-		unit = *type ? type : "samples";
-	return intake_set_unit(&r->intake, unit, r->err);
+	if (!strcmp(unit, "count")) {
+		unit = type;
+		r->count_at = r->count_at == SIZE_MAX ? r->value_at : r->count_at;
+	}
+	return intake_set_unit(&r->intake, *unit ? unit : "samples", r->err);
 }
 
 static uint8_t hex_value(char c)
