@@ -220,7 +220,8 @@ static int compare(const struct sides *s, const struct diff_values *v,
 {
 	const struct diff_options opts = {
 		.normalize = (enum diff_normalize)v->normalize,
-		.tree_flags = (v->strip_addresses ? NAMETREE_NO_ADDRESSES : 0) |
+		.tree_flags = (v->folded ? NAMETREE_SUFFIXES : 0) |
+			      (v->strip_addresses ? NAMETREE_NO_ADDRESSES : 0) |
 			      (v->strip_process ? NAMETREE_NO_PROCESS : 0),
 		.alpha = v->alpha,
 		.min_share = v->min_share,
