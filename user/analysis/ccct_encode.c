@@ -25,7 +25,7 @@ static void put_u64(struct buf *out, uint64_t v)
 
 static void put_i64(struct buf *out, int64_t v)
 {
-	put_u64(out, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	put_u64(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 
 static void put_text(struct buf *out, const struct ccct *c, uint32_t sid)

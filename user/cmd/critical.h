@@ -24,6 +24,7 @@ enum critical_format {
 	CRITICAL_HEATMAP,
 	CRITICAL_HTML,
 	CRITICAL_DRAG,
+	CRITICAL_SECTIONS,
 };
 
 struct critical_options {
@@ -67,6 +68,14 @@ struct percent_range {
 };
 int critical_ranges(const char *text, struct percent_range *ret, size_t max, size_t *cnt,
 		    struct err *err);
+
+/* Whole sub-commands: their result is appended to out. */
+int critical_compare(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_what_if(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_sections(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		      struct err *err);
 
 /* Printers: append to out. */
 void critical_print_text(const struct critical_run *run, const struct critical_options *o,

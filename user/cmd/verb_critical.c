@@ -10,8 +10,9 @@
 #include "user/cmd/command.h"
 #include "user/cmd/critical.h"
 
-static const char *const formats[] = { "text", "json",	  "operations", "folded", "freq", "diff",
-				       "csv",  "heatmap", "html",	"drag",	  NULL };
+static const char *const formats[] = { "text", "json", "operations", "folded",
+				       "freq", "diff", "csv",	     "heatmap",
+				       "html", "drag", "sections",   NULL };
 
 #define AT(member) offsetof(struct critical_options, member)
 
@@ -38,7 +39,7 @@ static const struct opt options[] = {
 	  .off_bytes = AT(format),
 	  .arg = "FORMAT",
 	  .help = "text, json, operations ([SERVICE] OP<TAB>us), folded, freq, diff, csv, heatmap (TSV), "
-		  "html (heat map), drag (CSV)",
+		  "html (heat map), drag (CSV), sections (per trace: trace, span, from us, to us)",
 	  .choices = formats },
 	{ .name = "json",
 	  .type = OPT_FLAG,
@@ -64,6 +65,16 @@ static const struct opt options[] = {
 	  .off_bytes = AT(output),
 	  .arg = "FILE",
 	  .help = "write there instead of to standard output" },
+	{ .name = "compare",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(compare),
+	  .help = "two operands, two populations of traces: what changed, with confidence" },
+	{ .name = "what-if",
+	  .type = OPT_LIST,
+	  .off_bytes = AT(what_if),
+	  .arg = "CHANGE",
+	  .help = "root durations if an operation were faster: \"OPERATION=-20%\", "
+		  "\"[SERVICE] OPERATION=-5ms\"; several times for several" },
 	{ .name = "partial",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(partial),
@@ -222,6 +233,25 @@ static bool anything_lost(const struct ccct_totals *t)
 	return lost > 0;
 }
 
+/* The sub-commands that do not print one sum of traces. */
+static int special(char **paths, int cnt, const struct critical_options *o, struct err *err)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (o->compare)
+		rc = critical_compare(paths, cnt, o, &out, err);
+	else if (o->what_if.cnt)
+		rc = critical_what_if(paths, cnt, o, &out, err);
+	else
+		rc = critical_sections(paths, cnt, o, &out, err);
+	if (!rc)
+		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
+				 out.len_bytes, err);
+	buf_free(&out);
+	return rc ? STATUS_FAILED : STATUS_DONE;
+}
+
 static int report(char **paths, int cnt, const struct critical_options *o, struct err *err)
 {
 	struct critical_run run = { 0 };
@@ -259,9 +289,12 @@ static int run(int argc, char **argv, struct err *err)
 			o.format = CRITICAL_JSON;
 		if (!operands.argc)
 			err_set(err, -EINVAL, "no trace file or folder given; - is standard input");
+		else if (o.compare || o.what_if.cnt || o.format == CRITICAL_SECTIONS)
+			status = special(operands.argv, operands.argc, &o, err);
 		else
 			status = report(operands.argv, operands.argc, &o, err);
 	}
+	opt_list_free(&o.what_if);
 	return status;
 }
 
