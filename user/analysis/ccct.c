@@ -40,18 +40,36 @@ static struct ccct_seen *grow_seen(struct ccct_seen *seen, size_t *cap, size_t n
 	return seen;
 }
 
-static uint32_t frame_of(struct ccct *c, uint32_t service_sid, uint32_t operation_sid)
+static uint32_t find_frame(const struct ccct *c, uint32_t service_sid, uint32_t operation_sid)
 {
-	uint64_t hash = hash_pair(service_sid, operation_sid);
-	struct index_iter it = index_find(&c->frame_index, hash);
+	struct index_iter it = index_find(&c->frame_index, hash_pair(service_sid, operation_sid));
 
 	for (; index_hit(&c->frame_index, &it); index_next(&c->frame_index, &it))
 		if (c->frames[it.elem].service_sid == service_sid &&
 		    c->frames[it.elem].operation_sid == operation_sid)
 			return it.elem;
+	return SPAN_NONE;
+}
+
+static uint32_t find_path(const struct ccct *c, uint32_t parent, uint32_t frame)
+{
+	struct index_iter it = index_find(&c->path_index, hash_pair(parent, frame));
+
+	for (; index_hit(&c->path_index, &it); index_next(&c->path_index, &it))
+		if (c->paths[it.elem].parent == parent && c->paths[it.elem].frame == frame)
+			return it.elem;
+	return SPAN_NONE;
+}
+
+static uint32_t frame_of(struct ccct *c, uint32_t service_sid, uint32_t operation_sid)
+{
+	uint32_t frame = find_frame(c, service_sid, operation_sid);
+
+	if (frame != SPAN_NONE)
+		return frame;
 	c->frames = xgrow(c->frames, &c->frame_cap, c->frame_cnt + 1, sizeof(*c->frames));
 	c->frames[c->frame_cnt] = (struct ccct_frame){ service_sid, operation_sid, 0 };
-	index_add(&c->frame_index, hash, (uint32_t)c->frame_cnt);
+	index_add(&c->frame_index, hash_pair(service_sid, operation_sid), (uint32_t)c->frame_cnt);
 	c->frame_seen = grow_seen(c->frame_seen, &c->frame_seen_cap, c->frame_cnt + 1);
 	return (uint32_t)c->frame_cnt++;
 }
@@ -81,6 +99,19 @@ static void add_i64(int64_t *to, int64_t by)
 {
 	if (__builtin_add_overflow(*to, by, to))
 		*to = by < 0 ? INT64_MIN : INT64_MAX;
+}
+
+uint32_t ccct__find_path(const struct ccct *c, uint32_t parent, const char *service,
+			 const char *operation)
+{
+	uint32_t service_sid = strtab_find(&c->strings, service, strlen(service));
+	uint32_t operation_sid = strtab_find(&c->strings, operation, strlen(operation));
+	uint32_t frame;
+
+	if (service_sid == UINT32_MAX || operation_sid == UINT32_MAX)
+		return SPAN_NONE;
+	frame = find_frame(c, service_sid, operation_sid);
+	return frame == SPAN_NONE ? SPAN_NONE : find_path(c, parent, frame);
 }
 
 void ccct__begin_group(struct ccct *c, const struct ccct_group *g)
