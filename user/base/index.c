@@ -37,6 +37,12 @@ bool index_hit(const struct index *ix, struct index_iter *it)
 	}
 }
 
+void index_prefetch(const struct index *ix, uint64_t hash)
+{
+	if (ix->cap)
+		__builtin_prefetch(&ix->slots[home((uint32_t)(hash >> 32), ix->cap)]);
+}
+
 void index_next(const struct index *ix, struct index_iter *it)
 {
 	it->at = (it->at + 1) & (ix->cap - 1);
