@@ -36,19 +36,6 @@ static void add_i64(int64_t *to, int64_t by)
 		*to = by < 0 ? INT64_MIN : INT64_MAX;
 }
 
-uint32_t ccct__find_path(const struct ccct *c, uint32_t parent, const char *service,
-			 const char *operation)
-{
-	uint32_t service_sid = strtab_find(&c->strings, service, strlen(service));
-	uint32_t operation_sid = strtab_find(&c->strings, operation, strlen(operation));
-	uint32_t frame;
-
-	if (service_sid == UINT32_MAX || operation_sid == UINT32_MAX)
-		return SPAN_NONE;
-	frame = find_frame(c, service_sid, operation_sid);
-	return frame == SPAN_NONE ? SPAN_NONE : find_path(c, parent, frame);
-}
-
 void ccct__begin_group(struct ccct *c, const struct ccct_group *g)
 {
 	c->groups = xgrow(c->groups, &c->group_cap, c->group_cnt + 1, sizeof(*c->groups));

@@ -72,6 +72,19 @@ uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame)
 	return (uint32_t)c->path_cnt++;
 }
 
+uint32_t ccct__find_path(const struct ccct *c, uint32_t parent, const char *service,
+			 const char *operation)
+{
+	uint32_t service_sid = strtab_find(&c->strings, service, strlen(service));
+	uint32_t operation_sid = strtab_find(&c->strings, operation, strlen(operation));
+	uint32_t frame;
+
+	if (service_sid == UINT32_MAX || operation_sid == UINT32_MAX)
+		return SPAN_NONE;
+	frame = find_frame(c, service_sid, operation_sid);
+	return frame == SPAN_NONE ? SPAN_NONE : find_path(c, parent, frame);
+}
+
 int ccct__compare_frames(const struct ccct *c, uint32_t a, uint32_t b)
 {
 	const struct ccct_frame *x = &c->frames[a], *y = &c->frames[b];
