@@ -10,7 +10,9 @@
 #include "user/analysis/paths.h"
 #include "user/base/mem.h"
 #include "user/base/outfile.h"
+#include "user/analysis/msgdedup.h"
 #include "user/cmd/command.h"
+#include "user/cmd/node_map.h"
 #include "user/cmd/paths_method.h"
 #include "user/cmd/progress_line.h"
 #include "user/exchange/msginput.h"
@@ -53,27 +55,47 @@ static const struct opt options[] = {
 	  "paths that differ in the order of overlapping calls only are one pattern", 0, 0, NULL },
 	{ "truth", 'T', OPT_STRING, OFF(truth), "FILE",
 	  "judge the result by what maketrace --truth wrote", 0, 0, NULL },
+	{ "node-map", 0, OPT_STRING, OFF(node_map), "FILE",
+	  "rename nodes: lines of REGEX NODE; captures are matched as ADDRESS:PORT", 0, 0, NULL },
+	{ "ports", 0, OPT_FLAG, OFF(ports), NULL, "servers in captures are ADDRESS:PORT", 0, 0,
+	  NULL },
+	{ "dedup", 0, OPT_SECONDS, OFF(dedup_ns), "TIME",
+	  "a message like another within TIME before it is the same, seen at the other end", 0, 0,
+	  NULL },
 	{ "skip-bad", 0, OPT_FLAG, OFF(skip_bad), NULL, "leave malformed lines out and count them",
 	  0, 0, NULL },
 	{ 0 },
 };
 
-static int load(struct paths_run *run, char **paths, int cnt, struct err *err)
+static int load(struct paths_run *run, char **paths, size_t cnt, struct err *err)
 {
-	struct msginput_opts in = { run->opts->skip_bad, run->progress };
-	const struct paths_method *m = &paths_methods[run->opts->method];
-	enum msginput_kind kind;
+	const struct paths_opts *o = run->opts;
+	struct msginput_opts in = { o->skip_bad, o->ports, NULL, run->progress };
+	const struct paths_method *m = &paths_methods[o->method];
+	struct nodemap *map = NULL;
 	int rc = 0;
 
 	run->t = msgtrace__new();
-	for (int i = 0; i < cnt && !rc; i++)
-		rc = msginput_load(paths[i], &in, run->t, &kind, &run->notes, err);
+	if (o->node_map)
+		rc = read_node_map(o->node_map, &map, err);
+	in.map = map;
+	if (!rc)
+		rc = msginput_load(paths, cnt, &in, run->t, &run->notes, err);
+	nodemap__free(map);
 	if (rc)
 		return rc;
+	msgtrace__sort_msgs(run->t);
+	if (o->dedup_ns) {
+		uint64_t cut = msgdedup(run->t, (int64_t)o->dedup_ns);
+
+		if (cut)
+			buf_printf(&run->notes, "%llu messages seen twice, dropped\n",
+				   (unsigned long long)cut);
+	}
 	if (run->t->msg_cnt)
 		callpairs_find(run->t,
 			       (m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS) |
-				       (run->opts->truth ? CALLPAIRS_NUMBER : 0),
+				       (o->truth ? CALLPAIRS_NUMBER : 0),
 			       &run->pairs);
 	msgtrace__sort_calls(run->t);
 	return 0;
@@ -206,7 +228,7 @@ static int run_paths(const struct paths_opts *o, struct opt_operands *operands, 
 
 	progress_line_init(&line);
 	run.progress = &line.progress;
-	rc = load(&run, operands->argv, operands->argc, err);
+	rc = load(&run, operands->argv, (size_t)operands->argc, err);
 	if (!rc)
 		rc = report(&run, &out, err);
 	progress_line_end(&line);
