@@ -11,6 +11,9 @@ enum {
 	ETHERTYPE_V6 = 0x86dd,
 	ETHERTYPE_VLAN = 0x8100,
 	ETHERTYPE_QINQ = 0x88a8,
+	ETHERTYPE_PPPOE = 0x8864,
+	PPP_V4 = 0x0021,
+	PPP_V6 = 0x0057,
 	VLAN_TAGS_MAX = 4,
 	V6_HEADERS_MAX = 8,
 	PROTO_TCP = 6,
@@ -92,6 +95,13 @@ static int link_layer(int link_type, struct cursor *c)
 	     i++) {
 		p = take(c, 4);
 		type = p ? get16(p + 2) : -1;
+	}
+	if (type == ETHERTYPE_PPPOE) {
+		p = take(c, 8);
+		type = !p		      ? -1 :
+		       get16(p + 6) == PPP_V4 ? ETHERTYPE_V4 :
+		       get16(p + 6) == PPP_V6 ? ETHERTYPE_V6 :
+						ETHERTYPE_PPPOE;
 	}
 	return type;
 }
