@@ -33,4 +33,8 @@ void pathreport_folded(const struct paths *p, struct buf *out);
 /* The position with the largest mean own delay. */
 size_t pathreport_slowest(const struct path_pos *pos, size_t cnt);
 
+/* Patterns that are rare and slow: under 1 % of the paths, and on average over twice as long as all paths are;
+ * slowest first, at most max numbers into ret. Returns how many. */
+size_t pathreport_rare_slow(const struct paths *p, uint32_t *ret, size_t max);
+
 #endif
