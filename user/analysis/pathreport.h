@@ -27,9 +27,6 @@ uint32_t *pathreport_rank(const struct paths *p, enum pathreport_order order);
 void pathreport_text(const struct paths *p, const struct pathreport_opts *o, struct buf *out);
 /* The same, with histograms, as members of the object that is open in j. */
 void pathreport_json(const struct paths *p, const struct pathreport_opts *o, struct json *j);
-/* Folded stacks: "caller;node;node SUM", own time in whole microseconds. */
-void pathreport_folded(const struct paths *p, struct buf *out);
-
 /* The position with the largest mean own delay. */
 size_t pathreport_slowest(const struct path_pos *pos, size_t cnt);
 
