@@ -71,6 +71,28 @@ static void pairs_json(const struct callpairs_stats *s, struct json *j)
 	json_u64(j, "self_calls", s->self_call_cnt);
 }
 
+/* Traces of spans bring their own truth. */
+static void put_accuracy(const struct msgtrace *t, struct buf *out, struct json *j)
+{
+	uint64_t right = 0, links = 0;
+
+	for (size_t i = 0; i < t->call_cnt && t->has_true_parents; i++) {
+		uint32_t true_parent = call_true_parent(&t->calls[i]);
+
+		links += true_parent != CALL_NONE;
+		right += true_parent != CALL_NONE && true_parent == t->calls[i].parent;
+	}
+	if (!links)
+		return;
+	if (j) {
+		json_u64(j, "true_links", links);
+		json_u64(j, "right_links", right);
+	}
+	buf_printf(out, "%llu of %llu links as the trace gives them (%.1f %%)\n",
+		   (unsigned long long)right, (unsigned long long)links,
+		   100.0 * (double)right / (double)links);
+}
+
 int paths_run_infer(struct paths_run *run, struct json *j, struct paths **ret, struct err *err)
 {
 	int rc;
@@ -81,6 +103,7 @@ int paths_run_infer(struct paths_run *run, struct json *j, struct paths **ret, s
 	if (rc)
 		return rc;
 	put_pairs(&run->pairs, &run->notes);
+	put_accuracy(run->t, &run->notes, j);
 	*ret = paths__new(run->t, run->opts->unordered ? PATHS_UNORDERED : 0);
 	return 0;
 }

@@ -36,7 +36,8 @@ static const char *const orders[] = { "count", "latency", NULL };
 
 static const struct opt options[] = {
 	{ "method", 'M', OPT_CHOICE, OFF(method), "NAME",
-	  "how to find causes: nesting (calls inside calls)", 0, 0, paths_method_names },
+	  "how to find causes: nesting (calls inside calls), given (the links that spans carry)", 0,
+	  0, paths_method_names },
 	{ "top", 'n', OPT_U64, OFF(top_cnt), "N", "patterns to show, 0 = all (default 10)", 0, 0,
 	  NULL },
 	{ "order", 0, OPT_CHOICE, OFF(order), "KEY", "rank patterns by count (default) or latency",
