@@ -6,6 +6,16 @@
 
 /* Rounds of "match every endpoint, then learn the delays again"; ends early when no link changes. */
 #define MATCH_ROUNDS 10
+/* Rounds of learning from samples, and how many samples (one exchange tried per call) each takes. */
+#define MATCH_SAMPLE_ROUNDS 20
+#define MATCH_SAMPLE_SWEEPS 4
+/* Samples taken while the temperature falls from 1 to 0. */
+#define MATCH_COOLING_SWEEPS 30
+/* Share of steps that exchange all later calls too, or a run of calls; and, of those that exchange a
+ * single call, of those that give it for nothing. */
+#define MATCH_TAIL_SHARE 0.3
+#define MATCH_RUN_SHARE	 0.3
+#define MATCH_GIVE_SHARE 0.2
 /* What it costs, in nats, to say that a call was caused by no request at all. */
 #define MATCH_NONE_COST 60.0
 /* Calls of one request to one endpoint are told apart up to this ordinal; later ones share the last. */
