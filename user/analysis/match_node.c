@@ -155,9 +155,12 @@ static void learn_from_samples(struct match_node *n)
 	match_sampler_init(&s, n, 1);
 	for (int i = 0; i < MATCH_SAMPLE_ROUNDS; i++) {
 		match_sampler_refresh(&s);
+		if (i >= MATCH_SAMPLE_ROUNDS / 2)
+			s.offer_any = MATCH_OFFER_ANY;
 		match_model_clear(&n->model);
 		for (int k = 0; k < MATCH_SAMPLE_SWEEPS; k++) {
 			match_sampler_sweep(&s);
+			match_sampler_note(&s, MATCH_SEEN_SHARE);
 			add_all(n, 1.0 / MATCH_SAMPLE_SWEEPS);
 		}
 		match_model_fit(&n->model);

@@ -27,6 +27,7 @@ struct exchange {
 	uint32_t cnt_i, cnt_j;
 	uint32_t new_i[2 * MATCH_KIDS_MAX], new_j[2 * MATCH_KIDS_MAX];
 	uint32_t new_cnt_i, new_cnt_j;
+	double log_ratio; /* of the chances of drawing the way back and this one */
 };
 
 static uint32_t list(const struct match_node *n, uint32_t r, uint32_t *kids)
@@ -120,12 +121,23 @@ static void relink(struct match_node *n, uint32_t r, const uint32_t *kids, uint3
 	*link = MATCH_NOBODY;
 }
 
-/* Draws what to exchange when call kids_i[a] moves: run = {a, a_end, b, b_end}. */
+/* The first of j's calls that is not before call o. */
+static uint32_t not_before(const struct exchange *x, uint32_t o)
+{
+	uint32_t b = 0;
+
+	while (b < x->cnt_j && x->kids_j[b] < o)
+		b++;
+	return b;
+}
+
+/* Draws what to exchange when call kids_i[a] moves: run = {a, a_end, b, b_end}. Runs begin at calls of one
+ * kind or at one time, and end after as many calls or at one time. */
 static void draw_runs(struct match_sampler *s, const struct exchange *x, uint32_t a, uint32_t *run)
 {
 	double kind = unit(s);
-	uint32_t b = counterpart(s, x, x->kids_i[a]), len = 1;
-	bool none = b == x->cnt_j;
+	uint32_t b = counterpart(s, x, x->kids_i[a]), len;
+	bool none = b == x->cnt_j, by_time = none || unit(s) < MATCH_BY_TIME_SHARE;
 
 	run[0] = a;
 	if (kind >= MATCH_TAIL_SHARE + MATCH_RUN_SHARE) { /* one call */
@@ -134,30 +146,64 @@ static void draw_runs(struct match_sampler *s, const struct exchange *x, uint32_
 		run[3] = none || unit(s) < MATCH_GIVE_SHARE ? b : b + 1;
 		return;
 	}
-	if (none) /* no counterpart: cut where the call would come in */
-		for (b = 0; b < x->cnt_j && x->kids_j[b] < x->kids_i[a];)
-			b++;
+	if (by_time)
+		b = not_before(x, x->kids_i[a]);
+	run[2] = b;
 	if (kind < MATCH_TAIL_SHARE) {
 		run[1] = x->cnt_i;
-		run[2] = b;
 		run[3] = x->cnt_j;
 		return;
 	}
-	len += below(s, x->cnt_i - a);
+	len = 1 + below(s, x->cnt_i - a);
 	run[1] = a + len;
-	run[2] = b;
-	run[3] = b + len < x->cnt_j ? b + len : x->cnt_j;
+	if (by_time)
+		run[3] = run[1] < x->cnt_i ? not_before(x, x->kids_i[run[1]]) : x->cnt_j;
+	else
+		run[3] = b + len < x->cnt_j ? b + len : x->cnt_j;
+}
+
+/* How readily call o is offered to its candidate number c: mostly where it was seen before. */
+static double offer(const struct match_sampler *s, uint32_t o, size_t c)
+{
+	double cnt = (double)(s->n->cand_start[o + 1] - s->n->cand_start[o]);
+
+	return (1 - s->offer_any) * (double)s->seen[c] + s->offer_any / cnt;
+}
+
+static double offer_to(const struct match_sampler *s, uint32_t o, uint32_t req)
+{
+	const struct match_node *n = s->n;
+
+	for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+		if (n->cands[c] == req)
+			return offer(s, o, c);
+	return 0;
+}
+
+static uint32_t draw_candidate(struct match_sampler *s, uint32_t o)
+{
+	const struct match_node *n = s->n;
+	double at = unit(s);
+	size_t c = n->cand_start[o];
+
+	for (; c + 1 < n->cand_start[o + 1]; c++) {
+		at -= offer(s, o, c);
+		if (at < 0)
+			break;
+	}
+	return n->cands[c];
 }
 
 static bool propose(struct match_sampler *s, uint32_t o, struct exchange *x)
 {
 	struct match_node *n = s->n;
 	uint32_t cands = (uint32_t)(n->cand_start[o + 1] - n->cand_start[o]), a, run[4];
+	double there, back;
 
 	x->i = n->req_of[o];
 	if (cands < 2 || x->i == MATCH_NOBODY)
 		return false;
-	x->j = n->cands[n->cand_start[o] + below(s, cands)];
+	x->j = draw_candidate(s, o);
 	if (x->j == x->i)
 		return false;
 	x->cnt_i = list(n, x->i, x->kids_i);
@@ -166,8 +212,17 @@ static bool propose(struct match_sampler *s, uint32_t o, struct exchange *x)
 		if (++a == x->cnt_i)
 			return false;
 	draw_runs(s, x, a, run);
-	return exchange_runs(n, x, run) && x->new_cnt_i <= MATCH_KIDS_MAX &&
-	       x->new_cnt_j <= MATCH_KIDS_MAX;
+	if (!exchange_runs(n, x, run) || x->new_cnt_i > MATCH_KIDS_MAX ||
+	    x->new_cnt_j > MATCH_KIDS_MAX)
+		return false;
+	there = offer_to(s, o, x->j);
+	back = offer_to(s, o, x->i);
+	if (run[2] < run[3]) { /* the same exchange can begin at the other end */
+		there += offer_to(s, x->kids_j[run[2]], x->i);
+		back += offer_to(s, x->kids_j[run[2]], x->j);
+	}
+	x->log_ratio = log(back / there);
+	return true;
 }
 
 static void step(struct match_sampler *s, uint32_t o, struct exchange *x)
@@ -178,9 +233,9 @@ static void step(struct match_sampler *s, uint32_t o, struct exchange *x)
 		return;
 	si = score(s->n, x->i, x->new_i, x->new_cnt_i);
 	sj = score(s->n, x->j, x->new_j, x->new_cnt_j);
-	gain = si + sj - s->score[x->i] - s->score[x->j];
+	gain = (si + sj - s->score[x->i] - s->score[x->j]) / s->temperature + x->log_ratio;
 	s->tried_cnt++;
-	if (gain < 0 && log(unit(s)) * s->temperature > gain)
+	if (gain < 0 && log(unit(s)) > gain)
 		return;
 	s->taken_cnt++;
 	s->score[x->i] = si;
@@ -191,13 +246,18 @@ static void step(struct match_sampler *s, uint32_t o, struct exchange *x)
 
 void match_sampler_init(struct match_sampler *s, struct match_node *n, uint64_t seed)
 {
-	*s = (struct match_sampler){ .n = n, .temperature = 1, .random = seed };
+	*s = (struct match_sampler){ .n = n, .temperature = 1, .offer_any = 1, .random = seed };
 	s->score = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*s->score));
+	s->seen = xcalloc(n->cand_start[n->outs_cnt] + 1, sizeof(*s->seen));
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			s->seen[c] = 1 / (float)(n->cand_start[o + 1] - n->cand_start[o]);
 }
 
 void match_sampler_free(struct match_sampler *s)
 {
 	free(s->score);
+	free(s->seen);
 }
 
 void match_sampler_refresh(struct match_sampler *s)
@@ -215,4 +275,14 @@ void match_sampler_sweep(struct match_sampler *s)
 	for (uint32_t o = 0; o < s->n->outs_cnt; o++)
 		step(s, o, x);
 	free(x);
+}
+
+void match_sampler_note(struct match_sampler *s, double share)
+{
+	const struct match_node *n = s->n;
+	float keep = (float)(1 - share), add = (float)share;
+
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			s->seen[c] = s->seen[c] * keep + (n->cands[c] == n->req_of[o] ? add : 0);
 }

@@ -12,7 +12,9 @@
 struct match_sampler {
 	struct match_node *n;
 	double *score;	    /* by request, under the model at the last refresh */
+	float *seen;	    /* by candidate: share of samples, the latest ones weigh most */
 	double temperature; /* 1 = as probable; lower = prefers the better */
+	double offer_any;   /* share of exchanges offered to any candidate, not to those seen */
 	uint64_t random;    /* state of the generator */
 	uint64_t tried_cnt, taken_cnt;
 };
@@ -22,5 +24,7 @@ void match_sampler_free(struct match_sampler *s);
 void match_sampler_refresh(struct match_sampler *s); /* after the model changed */
 /* As many steps as there are calls. */
 void match_sampler_sweep(struct match_sampler *s);
+/* Counts the present links as a sample that has this share of all. */
+void match_sampler_note(struct match_sampler *s, double share);
 
 #endif
