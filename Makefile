@@ -16,12 +16,12 @@ CFLAGS   ?= -O2 -g
 VERSION  := 0.1.0
 
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
-PKGS     := libbpf libelf libdw libdebuginfod libunwind-generic libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
+PKGS     := libbpf libelf libdw libdebuginfod libunwind-generic liblzma libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
 Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2:$(O)/%=%)';)
 
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-	    -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
+	    -Wno-missing-field-initializers -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CPPFLAGS := -D_GNU_SOURCE -I. -I$(O) $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CPPFLAGS)
 ALL_CFLAGS := -std=gnu11 $(ALL_CPPFLAGS) $(WARN) $(SAN_FLAGS) $(CFLAGS)
@@ -54,8 +54,9 @@ BENCH    := $(wildcard tests/bench/bench_*.sh)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)

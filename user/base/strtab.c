@@ -54,6 +54,13 @@ size_t strtab_len_bytes(const struct strtab *t, uint32_t id)
 	return id < t->cnt ? t->lens_bytes[id] : 0;
 }
 
+void strtab_reset(struct strtab *t)
+{
+	arena_reset(&t->arena);
+	index_reset(&t->index);
+	t->cnt = 0;
+}
+
 void strtab_free(struct strtab *t)
 {
 	arena_free(&t->arena);

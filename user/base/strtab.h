@@ -23,6 +23,7 @@ uint32_t strtab_addn(struct strtab *t, const char *s, size_t len_bytes); /* may 
 const char *strtab_get(const struct strtab *t,
 		       uint32_t id); /* lives as long as the table; "" if unknown */
 size_t strtab_len_bytes(const struct strtab *t, uint32_t id);
+void strtab_reset(struct strtab *t); /* empties, keeps memory */
 void strtab_free(struct strtab *t);
 
 #endif

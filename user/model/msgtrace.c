@@ -34,6 +34,7 @@ void msgtrace__free(struct msgtrace *t)
 	free(t->msg_truth);
 	free(t->calls);
 	free(t->call_witness);
+	free(t->call_msg);
 	strtab_free(&t->nodes);
 	strtab_free(&t->strings);
 	free(t);
@@ -276,15 +277,28 @@ void msgtrace__sort_calls(struct msgtrace *t)
 	t->call_cap = t->call_cnt;
 	t->call_witness = permute(t->call_witness, places, t->call_cnt, sizeof(*t->call_witness));
 	t->call_witness_cap = t->call_witness ? t->call_cnt : 0;
+	t->call_msg = permute(t->call_msg, places, t->call_cnt, sizeof(*t->call_msg));
 	now_at = inverse(places, t->call_cnt);
 	move_parents(t, now_at);
 	free(now_at);
 	free(places);
 }
 
+void msgtrace__cut_msgs(struct msgtrace *t, size_t cnt)
+{
+	for (size_t i = (cnt + MSG_CHUNK_CNT - 1) / MSG_CHUNK_CNT; i * MSG_CHUNK_CNT < t->msg_cnt;
+	     i++)
+		free(t->chunks[i]);
+	t->msg_cnt = cnt;
+}
+
 void msgtrace__drop_msgs(struct msgtrace *t, size_t cnt)
 {
-	for (size_t i = 0; (i + 1) * MSG_CHUNK_CNT <= cnt && i * MSG_CHUNK_CNT < t->msg_cnt; i++) {
+	for (size_t i = cnt / MSG_CHUNK_CNT; i-- > 0;) {
+		if (i * MSG_CHUNK_CNT >= t->msg_cnt)
+			continue;
+		if (!t->chunks[i])
+			break;
 		free(t->chunks[i]);
 		t->chunks[i] = NULL;
 	}

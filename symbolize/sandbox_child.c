@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The keeper and its workers; see sandbox.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolize/sandbox_wire.h"
+
+enum {
+	NOBODY = 65534,
+	KEEPER_SOCK = 3,
+};
+
+int sandbox_ask(struct sandbox_job *job, const void *question, size_t len_bytes)
+{
+	struct sandbox_word word = { .kind = SANDBOX_ASK };
+	int fd = -1;
+	size_t fd_cnt = 1;
+	int rc;
+
+	if (len_bytes > sizeof(word.text))
+		return -ENAMETOOLONG;
+	memcpy(word.text, question, len_bytes);
+	word.text_bytes = (uint32_t)len_bytes;
+	rc = sandbox_send(job->channel, &word, sizeof(word), NULL, 0);
+	if (rc)
+		return rc;
+	if (sandbox_recv(job->channel, &word, sizeof(word), &fd, &fd_cnt) <= 0)
+		return -EPIPE;
+	if (word.code)
+		return word.code;
+	return fd_cnt ? fd : -EBADF;
+}
+
+static void limit(int resource, rlim_t value)
+{
+	struct rlimit r = { .rlim_cur = value, .rlim_max = value };
+
+	(void)setrlimit(resource, &r);
+}
+
+static rlim_t address_space_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f) {
+		if (fscanf(f, "%lu", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void set_limits(const struct sandbox_limits *l)
+{
+	struct itimerval wall = { .it_value = { .tv_sec = l->wall_ms / 1000,
+						.tv_usec = l->wall_ms % 1000 * 1000L } };
+
+#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
+	limit(RLIMIT_AS, address_space_bytes() + l->memory_bytes);
+#endif
+	limit(RLIMIT_CPU, l->cpu_s);
+	limit(RLIMIT_FSIZE, l->reply_bytes);
+	limit(RLIMIT_CORE, 0);
+	(void)setitimer(ITIMER_REAL, &wall, NULL); /* its signal ends the process */
+}
+
+static int write_reply(int memory, const struct buf *reply)
+{
+	size_t done = 0;
+
+	while (done < reply->len_bytes) {
+		ssize_t n = write(memory, reply->data + done, reply->len_bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* fds: channel, memory, files. Does not return. */
+static void work(const struct sandbox_order *order, const int *fds, size_t fd_cnt,
+		 sandbox_handler handler)
+{
+	struct sandbox_word word = { .kind = SANDBOX_DONE };
+	struct sandbox_job job = { .kind = order->kind, .fd_cnt = fd_cnt - 2, .channel = fds[0] };
+	struct err err = { 0 };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	job.args_bytes = order->args_bytes;
+	memcpy(job.args, order->args, order->args_bytes);
+	memcpy(job.fds, fds + 2, job.fd_cnt * sizeof(int));
+	set_limits(&order->limits);
+	if (sandbox_lock_up())
+		_exit(1);
+	word.code = handler(&job, &err);
+	if (!word.code)
+		word.code = write_reply(fds[1], &job.reply);
+	word.text_bytes = (uint32_t)strnlen(err.msg, sizeof(err.msg));
+	memcpy(word.text, err.msg, word.text_bytes);
+	(void)sandbox_send(fds[0], &word, offsetof(struct sandbox_word, text) + word.text_bytes,
+			   NULL, 0);
+	_exit(0);
+}
+
+/* The keeper needs no right that it had: files come as open descriptors. */
+static void drop_rights(void)
+{
+	if (geteuid() == 0) {
+		(void)setgroups(0, NULL);
+		if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(1);
+	}
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of identity, which clears it */
+}
+
+/* No descriptor of the parent stays open, no signal of its terminal or handler of its own. */
+static void cut_off(int sock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	(void)setsid();
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		(void)dup2(null, fd);
+	if (sock != KEEPER_SOCK)
+		(void)dup2(sock, KEEPER_SOCK);
+	(void)syscall(SYS_close_range, KEEPER_SOCK + 1, ~0U, 0);
+}
+
+static int start(const struct sandbox_order *order, const int *fds, size_t fd_cnt,
+		 sandbox_handler handler)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return 1 << 8; /* as exit(1) */
+	if (!pid) {
+		close(KEEPER_SOCK);
+		work(order, fds, fd_cnt, handler);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+void sandbox_keep(int sock, const sandbox_handler *handlers)
+{
+	struct sandbox_order order;
+
+	cut_off(sock);
+	drop_rights();
+	for (;;) {
+		int fds[SANDBOX_FD_MAX + 2], status = 1 << 8;
+		size_t fd_cnt = SANDBOX_FD_MAX + 2;
+
+		if (sandbox_recv(KEEPER_SOCK, &order, sizeof(order), fds, &fd_cnt) != sizeof(order))
+			return;
+		if (fd_cnt == order.fd_cnt + 2 && order.kind < SANDBOX_KIND_MAX &&
+		    handlers[order.kind])
+			status = start(&order, fds, fd_cnt, handlers[order.kind]);
+		for (size_t i = 0; i < fd_cnt; i++)
+			close(fds[i]);
+		if (sandbox_send(KEEPER_SOCK, &status, sizeof(status), NULL, 0))
+			return;
+	}
+}

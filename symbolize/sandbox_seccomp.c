@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The system calls that a worker of the sandbox may still make; see sandbox.h and seccomp(2).
+ *
+ * It cannot open, connect, fork, trace, change signals or timers, or map code. newfstatat stays, because
+ * the C library makes fstat of it; it tells a process without rights no more than that a path exists. */
+#include "symbolize/sandbox_wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#define LOAD(off)   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (off))
+#define RET(action) BPF_STMT(BPF_RET | BPF_K, (action))
+/* the low half of an argument (little-endian) */
+#define ARG(n)	  (offsetof(struct seccomp_data, args) + (n) * sizeof(uint64_t))
+#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), RET(SECCOMP_RET_ALLOW)
+/* allowed if an argument equals v */
+#define ALLOW_IF(nr, n, v)                                                              \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 4), LOAD(ARG(n)),              \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), 0, 1), RET(SECCOMP_RET_ALLOW), \
+		RET(SECCOMP_RET_KILL_PROCESS)
+/* allowed if an argument has none of the bits */
+#define ALLOW_WITHOUT(nr, n, bits)                                                          \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 4), LOAD(ARG(n)),                  \
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 1, 0), RET(SECCOMP_RET_ALLOW), \
+		RET(SECCOMP_RET_KILL_PROCESS)
+
+int sandbox_lock_up(void)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0),
+		RET(SECCOMP_RET_KILL_PROCESS),
+		LOAD(offsetof(struct seccomp_data, nr)),
+		ALLOW(read),
+		ALLOW(pread64),
+		ALLOW(write),
+		ALLOW(pwrite64),
+		ALLOW(lseek),
+		ALLOW(fstat),
+		ALLOW(newfstatat),
+		ALLOW(brk),
+		ALLOW(munmap),
+		ALLOW(mremap),
+		ALLOW(madvise),
+		ALLOW(futex),
+		ALLOW(close),
+		ALLOW(sendmsg),
+		ALLOW(recvmsg),
+		ALLOW(getrandom),
+		ALLOW(clock_gettime),
+		ALLOW(sysinfo), /* qsort(3) */
+		ALLOW(exit_group),
+		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
+		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
+		ALLOW_IF(fcntl, 1, F_GETFL),
+		/* abort(3), so that running out of memory looks like it */
+		ALLOW(gettid),
+		ALLOW(getpid),
+		ALLOW_IF(rt_sigprocmask, 0, SIG_UNBLOCK),
+		ALLOW_IF(tgkill, 0, (uint32_t)getpid()),
+		RET(SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sandbox with handlers that do what a taken-over parser would do, and with rows. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbolize/rows_remote.h"
+#include "user/base/mem.h"
+
+enum {
+	MISBEHAVE = 5, /* kinds of requests beside those of the product */
+	ECHO = 6,
+	ASK = 7,
+};
+
+enum misdeed {
+	CRASH,
+	SPIN,
+	SLEEP,
+	EAT_MEMORY,
+	TALK,
+	OPEN_FILE,
+	MAKE_SOCKET,
+	FORK,
+	MAP_CODE,
+	KILL_OTHERS,
+	BLOCK_SIGNALS,
+	RETURN_ERROR,
+	EXIT_QUIETLY,
+};
+
+static int misbehave(struct sandbox_job *job, struct err *err)
+{
+	volatile int *nowhere = NULL;
+	sigset_t all;
+	int fds[2];
+
+	switch ((enum misdeed)job->args[0]) {
+	case CRASH:
+		*nowhere = 1; /* cppcheck-suppress nullPointer */
+		break;
+	case SPIN:
+		for (volatile int i = 0;; i++)
+			;
+	case SLEEP:
+		(void)!read(job->channel, fds, sizeof(fds)); /* nobody writes */
+		break;
+	case EAT_MEMORY:
+		for (size_t i = 0;; i++)
+			memset(xmalloc(1 << 20), 1, 1 << 20);
+	case TALK:
+		buf_reserve(&job->reply, 4 << 20);
+		memset(job->reply.data, 0, 4 << 20);
+		job->reply.len_bytes = 4 << 20;
+		break;
+	case OPEN_FILE:
+		(void)open("/etc/passwd", O_RDONLY);
+		break;
+	case MAKE_SOCKET:
+		(void)socket(AF_INET, SOCK_STREAM, 0);
+		break;
+	case FORK:
+		(void)fork();
+		break;
+	case MAP_CODE:
+		(void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		break;
+	case KILL_OTHERS:
+		(void)kill(1, SIGKILL);
+		break;
+	case BLOCK_SIGNALS:
+		sigfillset(&all);
+		sigprocmask(SIG_BLOCK, &all, NULL);
+		break;
+	case RETURN_ERROR:
+		return err_set(err, -ENOEXEC, "not an ELF file \x1b[31m");
+	case EXIT_QUIETLY:
+		_exit(0);
+	}
+	return 0;
+}
+
+static int echo(struct sandbox_job *job, struct err *err)
+{
+	char text[64] = "";
+
+	(void)err;
+	buf_append(&job->reply, job->args, job->args_bytes);
+	for (size_t i = 0; i < job->fd_cnt; i++) {
+		ssize_t n = pread(job->fds[i], text, 4, 0);
+
+		buf_append(&job->reply, text, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+static int ask(struct sandbox_job *job, struct err *err)
+{
+	char text[64] = "";
+	int fd = sandbox_ask(job, job->args, job->args_bytes);
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(err, fd, "not given");
+	n = pread(fd, text, sizeof(text), 0);
+	buf_append(&job->reply, text, n > 0 ? (size_t)n : 0);
+	return 0;
+}
+
+static const sandbox_handler handlers[SANDBOX_KIND_MAX] = {
+	[SANDBOX_ROWS] = rows_sandbox_handler,
+	[MISBEHAVE] = misbehave,
+	[ECHO] = echo,
+	[ASK] = ask,
+};
+
+static const struct sandbox_limits tight = {
+	.memory_bytes = 64 << 20,
+	.reply_bytes = 1 << 20,
+	.cpu_s = 1,
+	.wall_ms = 300,
+};
+
+static int setup(void **state)
+{
+	struct err err = { 0 };
+
+	return sandbox_open(handlers, (struct sandbox **)state, &err);
+}
+
+static int teardown(void **state)
+{
+	sandbox_close(*state);
+	return 0;
+}
+
+static size_t open_fd_cnt(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t cnt = 0;
+
+	while (d && readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt;
+}
+
+static void expect_echo(struct sandbox *s)
+{
+	struct sandbox_request req = { .kind = ECHO, .args = "hello", .args_bytes = 5 };
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	assert_int_equal(sandbox_run(s, &req, &reply, &err), 0);
+	assert_int_equal(reply.len_bytes, 5);
+	assert_memory_equal(reply.data, "hello", 5);
+	sandbox_reply_free(&reply);
+}
+
+static void test_echo(void **state)
+{
+	int fds[2] = { open("/proc/self/exe", O_RDONLY), open("/proc/self/exe", O_RDONLY) };
+	struct sandbox_request req = {
+		.kind = ECHO, .fds = fds, .fd_cnt = 2, .args = "x", .args_bytes = 1
+	};
+	size_t before = open_fd_cnt();
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(sandbox_run(*state, &req, &reply, &err), 0);
+		assert_int_equal(reply.len_bytes, 9);
+		assert_memory_equal(reply.data, "x\177ELF\177ELF", 9);
+		sandbox_reply_free(&reply);
+	}
+	assert_int_equal(open_fd_cnt(), before);
+	req.kind = 4; /* nobody handles it */
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPROTO);
+	close(fds[0]);
+	close(fds[1]);
+	expect_echo(*state);
+}
+
+/* Whatever a worker does, the caller learns what it was, and the next request is served. */
+static void test_misdeeds(void **state)
+{
+	static const struct {
+		enum misdeed deed;
+		int code;
+		const char *says;
+	} cases[] = {
+		{ CRASH, -EPROTO, "crashed" },
+		{ SPIN, -EPROTO, "took too long" },
+		{ SLEEP, -EPROTO, "took too long" },
+		{ EAT_MEMORY, -EPROTO, "ran out of memory" },
+		{ TALK, -EPROTO, "had too much to say" },
+		{ OPEN_FILE, -EPROTO, "tried what it may not do" },
+		{ MAKE_SOCKET, -EPROTO, "tried what it may not do" },
+		{ FORK, -EPROTO, "tried what it may not do" },
+		{ MAP_CODE, -EPROTO, "tried what it may not do" },
+		{ KILL_OTHERS, -EPROTO, "tried what it may not do" },
+		{ BLOCK_SIGNALS, -EPROTO, "tried what it may not do" },
+		{ RETURN_ERROR, -ENOEXEC, "not an ELF file ?[31m" },
+		{ EXIT_QUIETLY, -EPROTO, "ended without an answer" },
+	};
+
+	for (size_t i = 0; i < ARRAY_CNT(cases); i++) {
+		uint8_t deed = (uint8_t)cases[i].deed;
+		struct sandbox_request req = {
+			.kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .limits = &tight
+		};
+		struct sandbox_reply reply;
+		struct err err = { 0 };
+
+		assert_int_equal(sandbox_run(*state, &req, &reply, &err), cases[i].code);
+		if (!strstr(err.msg, cases[i].says))
+			fail_msg("misdeed %zu: \"%s\", not \"%s\"", i, err.msg, cases[i].says);
+		assert_null(reply.data);
+		expect_echo(*state);
+	}
+}
+
+static int answer(void *ctx, const void *question, size_t len_bytes)
+{
+	(*(int *)ctx)++;
+	if (len_bytes == 3 && !memcmp(question, "exe", 3))
+		return open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	return -EACCES;
+}
+
+static void test_ask(void **state)
+{
+	int asked_cnt = 0;
+	struct sandbox_request req = {
+		.kind = ASK, .args = "exe", .args_bytes = 3, .answer = answer, .ctx = &asked_cnt
+	};
+	size_t before = open_fd_cnt();
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), 0);
+	assert_memory_equal(reply.data, "\177ELF", 4);
+	sandbox_reply_free(&reply);
+	req.args = "/etc/shadow";
+	req.args_bytes = 11;
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EACCES);
+	req.answer = NULL;
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -ENOENT);
+	assert_int_equal(asked_cnt, 2);
+	assert_int_equal(open_fd_cnt(), before);
+}
+
+static void test_rows(void **state)
+{
+	struct row_table near, far;
+	struct err err = { 0 };
+	int fd = open("/proc/self/exe", O_RDONLY), null = open("/dev/null", O_RDONLY);
+
+	assert_int_equal(rows_compile_fd(fd, &near, &err), 0);
+	if (rows_compile_remote(*state, fd, &far, &err))
+		fail_msg("%s", err.msg);
+	assert_true(near.row_cnt > 100);
+	assert_int_equal(near.row_cnt, far.row_cnt);
+	assert_int_equal(near.block_cnt, far.block_cnt);
+	assert_memory_equal(near.rows, far.rows, near.row_cnt * sizeof(*near.rows));
+	assert_memory_equal(near.blocks, far.blocks, near.block_cnt * sizeof(*near.blocks));
+	assert_memory_equal(&near.stats, &far.stats, sizeof(near.stats));
+	rows_free(&near);
+	rows_free(&far);
+	assert_int_equal(rows_compile_remote(*state, null, &far, &err), -ENOEXEC);
+	assert_string_equal(err.msg, "not a regular file");
+	close(fd);
+	close(null);
+}
+
+/* The keeper as others see it: nobody's process, without capabilities, one descriptor of ours. */
+static void test_rights(void **state)
+{
+	char path[64], line[256], children[64] = "";
+	bool no_new_privs = false, no_caps = false, nobody = geteuid() != 0;
+	FILE *f;
+
+	expect_echo(*state);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "r");
+	if (!f || !fgets(children, sizeof(children), f))
+		skip();
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/status", atoi(children));
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		no_new_privs |= !strcmp(line, "NoNewPrivs:\t1\n");
+		no_caps |= !strcmp(line, "CapPrm:\t0000000000000000\n");
+		nobody |= !strncmp(line, "Uid:\t65534\t65534\t65534", 21);
+	}
+	fclose(f);
+	assert_true(no_new_privs && no_caps && nobody);
+}
+
+static void test_keeper_dies(void **state)
+{
+	char path[64], children[64] = "";
+	struct sandbox_request req = { .kind = ECHO };
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "r");
+	if (!f || !fgets(children, sizeof(children), f))
+		skip();
+	fclose(f);
+	kill(atoi(children), SIGKILL);
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPIPE);
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPIPE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_echo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_misdeeds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ask, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_keeper_dies, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
