@@ -101,6 +101,8 @@ static void work(const struct sandbox_order *order, const int *fds, size_t fd_cn
 {
 	struct sandbox_word word = { .kind = SANDBOX_DONE };
 	struct sandbox_job job = { .kind = order->kind, .fd_cnt = fd_cnt - 2, .channel = fds[0] };
+	enum sandbox_opens opens =
+		order->kind == SANDBOX_LINES ? SANDBOX_OPENS_ASK : SANDBOX_OPENS_END;
 	struct err err = { 0 };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -108,7 +110,9 @@ static void work(const struct sandbox_order *order, const int *fds, size_t fd_cn
 	memcpy(job.args, order->args, order->args_bytes);
 	memcpy(job.fds, fds + 2, job.fd_cnt * sizeof(int));
 	set_limits(&order->limits);
-	if (sandbox_lock_up())
+	if (opens == SANDBOX_OPENS_ASK && sandbox_ask_for_opens(&job))
+		_exit(1);
+	if (sandbox_lock_up(opens))
 		_exit(1);
 	word.code = handler(&job, &err);
 	if (!word.code)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* All modules and root directories that a symbolizer holds open. A module is a file (device, inode, size,
+ * time of change), however many processes map it under however many names; a root directory is a mount
+ * namespace and a directory in it. */
+#ifndef CP_SYMBOLIZE_CATALOG_H
+#define CP_SYMBOLIZE_CATALOG_H
+
+#include <stdint.h>
+
+#include "symbolize/module.h"
+#include "user/base/index.h"
+
+struct catalog {
+	struct catalog_module *modules;
+	size_t module_cnt, module_cap;
+	size_t next_to_close; /* modules before it have no open files */
+	struct index module_index;
+	struct catalog_root *roots;
+	size_t root_cnt, root_cap;
+	uint32_t fd_max, fd_cnt;
+	struct module *vdso;
+	struct module_env env; /* for closing */
+};
+
+struct catalog_module {
+	uint64_t dev, inode, size_bytes, ctime_ns;
+	struct module *module;
+};
+
+struct catalog_root {
+	uint64_t mount_ns, dev, inode;
+	int fd;
+};
+
+void catalog_init(struct catalog *c, uint32_t fd_max, const struct module_env *env);
+void catalog_fini(struct catalog *c);
+/* The module of an open file; takes fd over. Beyond fd_max the oldest files are closed. */
+struct module *catalog_module(struct catalog *c, int fd, const char *path, int root_fd);
+/* The root directory of a process: a descriptor (O_PATH) borrowed from the catalog, or -1. */
+int catalog_root(struct catalog *c, pid_t pid);
+/* The kernel's vdso, from our own memory: every 64-bit process of this kernel has the same one. NULL if there
+ * is none. */
+struct module *catalog_vdso(struct catalog *c);
+
+#endif

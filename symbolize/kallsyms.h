@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's own symbols, those of its modules and of BPF programs, from /proc/kallsyms: lines of
+ * "ADDRESS TYPE NAME[\t[OWNER]]" in any order. There are no sizes: a function reaches to the next symbol,
+ * of data too, but at most KALLSYMS_FUNCTION_MAX_BYTES. */
+#ifndef CP_SYMBOLIZE_KALLSYMS_H
+#define CP_SYMBOLIZE_KALLSYMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/reason.h"
+#include "symbolize/symtab.h"
+
+enum {
+	KALLSYMS_FUNCTION_MAX_BYTES = 64 << 10,
+};
+
+struct kallsyms {
+	struct symtab table;	      /* each name is followed by its owner's name */
+	enum sym_reason reason;	      /* SYM_OK, or why there are no names at all */
+	size_t line_cnt, skipped_cnt; /* skipped: lines that are not understood */
+};
+
+/* Never fails: what is wrong is in reason. text need not end in a NUL. O(n log n). */
+void kallsyms_parse(struct kallsyms *k, const char *text, size_t len_bytes);
+void kallsyms_read(struct kallsyms *k, const char *path);
+/* The function that holds addr and its owner ("" = the kernel proper); NULL if none; borrowed. */
+const char *kallsyms_find(const struct kallsyms *k, uint64_t addr, const char **owner,
+			  uint64_t *start);
+void kallsyms_free(struct kallsyms *k);
+
+#endif

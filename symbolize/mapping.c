@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/locate.h"
+#include "symbolize/mapping.h"
+#include "user/base/mem.h"
+
+#define NEIGHBOURS_MAX 8 /* mappings looked at on either side of remapped text */
+
+struct opening {
+	struct addrspace *space;
+	const struct maps *maps;
+	struct catalog *catalog;
+	struct strtab *names;
+};
+
+static struct module *open_file(const struct opening *o, const struct maps_entry *e,
+				struct region *r)
+{
+	struct buf trail = { 0 };
+	int fd = locate_open_mapped(o->space->pid, o->space->root_fd, e, &r->reason, &trail);
+
+	r->trail = buf_take(&trail);
+	return fd < 0 ? NULL : catalog_module(o->catalog, fd, r->path, o->space->root_fd);
+}
+
+/* Whether neighbour n of anonymous entry e belongs to a program whose code reaches over e. */
+static bool covers(const struct opening *o, const struct maps_entry *n, const struct maps_entry *e,
+		   struct region *r)
+{
+	struct region probe = { .path = n->path };
+	struct module *m = n->inode && n->path[0] == '/' ? open_file(o, n, &probe) : NULL;
+	uint64_t addr, first, last;
+	bool found = false;
+
+	if (m && !m->reason && elf_addr_of_offset(&m->elf, n->off_bytes, &addr)) {
+		first = e->start - n->start + addr;
+		last = e->end - 1 - n->start + addr;
+		found = elf_code_pages(&m->elf, first, last, &r->off_bytes);
+	}
+	if (found) {
+		r->module = m;
+		r->path = strtab_get(o->names, strtab_add(o->names, n->path));
+		r->remapped = true;
+		r->reason = SYM_OK;
+	}
+	free(probe.trail);
+	return found;
+}
+
+static void find_original(const struct opening *o, size_t at, struct region *r)
+{
+	const struct maps_entry *e = &o->maps->entries[at];
+
+	for (size_t i = 1; i <= NEIGHBOURS_MAX; i++)
+		if ((i <= at && covers(o, e - i, e, r)) ||
+		    (at + i < o->maps->cnt && covers(o, e + i, e, r)))
+			return;
+}
+
+static void add_entry(const struct opening *o, size_t at)
+{
+	const struct maps_entry *e = &o->maps->entries[at];
+	struct region r = {
+		.start = e->start,
+		.end = e->end,
+		.off_bytes = e->off_bytes,
+		.path = strtab_get(o->names, strtab_add(o->names, e->path)),
+		.reason = SYM_ANONYMOUS,
+	};
+
+	if (!strcmp(e->path, "[vdso]")) {
+		r.module = catalog_vdso(o->catalog);
+		r.off_bytes = 0;
+	} else if (e->inode) {
+		r.module = open_file(o, e, &r);
+	}
+	if (!r.module || r.module->reason)
+		find_original(o, at, &r);
+	addrspace__add(o->space, &r);
+}
+
+static void put_mappings(struct addrspace *a)
+{
+	a->mappings = xcalloc(a->cnt + 1, sizeof(*a->mappings));
+	for (size_t i = 0; i < a->cnt; i++) {
+		const struct region *r = &a->regions[i];
+		struct sym_mapping *m = &a->mappings[i];
+
+		*m = (struct sym_mapping){
+			.start = r->start,
+			.end = r->end,
+			.off_bytes = r->off_bytes,
+			.path = r->path,
+		};
+		if (!r->module)
+			continue;
+		m->build_id_bytes = r->module->elf.build_id_bytes;
+		memcpy(m->build_id, r->module->elf.build_id, m->build_id_bytes);
+	}
+}
+
+void mapping_open_all(struct addrspace *a, const struct maps *maps, struct catalog *c,
+		      struct strtab *names)
+{
+	const struct opening o = { a, maps, c, names };
+
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->entries[i].perms & MAPS_EXEC)
+			add_entry(&o, i);
+	put_mappings(a);
+}
+
+static struct module *open_stored(const struct opening *o, const struct sym_mapping *m,
+				  struct region *r)
+{
+	struct module *module;
+	int fd;
+
+	if (!strcmp(m->path, "[vdso]"))
+		return catalog_vdso(o->catalog);
+	if (m->path[0] != '/') {
+		r->reason = SYM_ANONYMOUS;
+		return NULL;
+	}
+	fd = locate_open_in_root(o->space->root_fd, m->path);
+	if (fd < 0) {
+		r->trail = xasprintf("path %s: %s\n", m->path, strerror(-fd));
+		r->reason = fd == -ENOENT ? SYM_DELETED : SYM_UNREADABLE;
+		return NULL;
+	}
+	module = catalog_module(o->catalog, fd, r->path, o->space->root_fd);
+	if (!m->build_id_bytes || (module->elf.build_id_bytes == m->build_id_bytes &&
+				   !memcmp(module->elf.build_id, m->build_id, m->build_id_bytes)))
+		return module;
+	r->trail = xasprintf("path %s: another build-id than the one recorded\n", m->path);
+	r->reason = SYM_REPLACED;
+	return NULL;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct region *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void mapping_open_stored(struct addrspace *a, const struct sym_mapping *maps, size_t cnt,
+			 struct catalog *c, struct strtab *names)
+{
+	const struct opening o = { a, NULL, c, names };
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct sym_mapping *m = &maps[i];
+		struct region r = {
+			.start = m->start,
+			.end = m->end,
+			.off_bytes = m->off_bytes,
+			.path = strtab_get(names, strtab_add(names, m->path)),
+		};
+
+		r.module = open_stored(&o, m, &r);
+		addrspace__add(a, &r);
+	}
+	if (a->cnt)
+		qsort(a->regions, a->cnt, sizeof(*a->regions), compare_starts);
+	put_mappings(a);
+}

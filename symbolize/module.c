@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/debugfile.h"
+#include "symbolize/demangle.h"
+#include "symbolize/dwarf_names.h"
+#include "symbolize/locate.h"
+#include "symbolize/module.h"
+#include "user/base/mem.h"
+
+static struct module *module_new(const char *path, int root_fd)
+{
+	struct module *m = xzalloc(sizeof(*m));
+
+	m->path = xstrdup(path);
+	m->fd = m->debug_fd = m->alt_fd = -1;
+	m->root_fd = root_fd;
+	return m;
+}
+
+static void read_structure(struct module *m, const struct image *image)
+{
+	int rc = elf_open(&m->elf, image);
+
+	if (rc) {
+		m->reason = SYM_UNREADABLE;
+		buf_puts(&m->trail, "file: not a 64-bit little-endian ELF file\n");
+	}
+}
+
+struct module *module__new(int fd, const char *path, int root_fd)
+{
+	struct module *m = module_new(path, root_fd);
+	struct image image;
+	int rc = image_from_fd(&image, fd);
+
+	m->fd = fd;
+	if (!rc) {
+		read_structure(m, &image);
+	} else {
+		m->reason = SYM_UNREADABLE;
+		buf_printf(&m->trail, "file: %s\n", strerror(-rc));
+	}
+	return m;
+}
+
+struct module *module__new_mem(const void *data, uint64_t size_bytes, const char *path)
+{
+	struct module *m = module_new(path, -1);
+	struct image image;
+
+	image_from_mem(&image, data, size_bytes);
+	read_structure(m, &image);
+	return m;
+}
+
+static void close_debug(struct module *m)
+{
+	dwarf_names__close(m->dwarf);
+	m->dwarf = NULL;
+	elf_close(&m->debug);
+	if (m->debug_fd >= 0)
+		close(m->debug_fd);
+	if (m->alt_fd >= 0)
+		close(m->alt_fd);
+	m->debug_fd = m->alt_fd = -1;
+}
+
+void module__free(struct module *m)
+{
+	if (!m)
+		return;
+	close_debug(m);
+	elf_close(&m->elf);
+	if (m->fd >= 0)
+		close(m->fd);
+	symtab_free(&m->table);
+	lines_cache_free(&m->lines);
+	free(m->names);
+	free(m->path);
+	free(m->debug_path);
+	buf_free(&m->trail);
+	free(m);
+}
+
+/* A separate debug file is looked for when the file itself lacks what was asked for. */
+static bool wants_debug_file(const struct module *m, const struct module_env *env)
+{
+	const Elf64_Shdr *symtab = elf_section_by_type(&m->elf, SHT_SYMTAB);
+
+	if (m->fd < 0)
+		return false;
+	return !symtab || (env->opts->lines && !elf_has_debug_info(&m->elf));
+}
+
+static void read_symbols(struct module *m, const struct module_env *env)
+{
+	struct err err = { 0 };
+	int rc;
+
+	if (!env->sandbox || m->fd < 0) { /* the vdso is the kernel's */
+		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
+		return;
+	}
+	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
+	if (!rc)
+		return;
+	m->reason = SYM_HOSTILE;
+	buf_printf(&m->trail, "symbols: %s\n", err.msg);
+}
+
+void module__load(struct module *m, const struct module_env *env)
+{
+	if (m->loaded || m->reason)
+		return;
+	m->loaded = true;
+	if (wants_debug_file(m, env))
+		debugfile_find(m, env);
+	read_symbols(m, env);
+	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
+	if (!env->opts->lines)
+		close_debug(m);
+}
+
+void module__close_files(struct module *m, const struct module_env *env)
+{
+	module__load(m, env);
+	if (m->fd < 0)
+		return;
+	close_debug(m);
+	close(m->fd);
+	m->fd = -1;
+	m->dwarf_tried = true;
+	image_from_mem(&m->elf.image, NULL, 0);
+	buf_puts(&m->trail, "file: closed early, too many files were open\n");
+}
+
+static struct remote_style style_of(const struct module_env *env)
+{
+	return (struct remote_style){
+		.no_demangle = env->opts->no_demangle,
+		.keep_suffixes = env->opts->keep_suffixes,
+	};
+}
+
+static bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+static const char *keep_name(const struct module_env *env, const char *name, size_t len_bytes)
+{
+	return strtab_get(env->names, strtab_addn(env->names, name, len_bytes));
+}
+
+/* Names of many ranges at once. Plain names need no parser; when the sandbox fails, mangled ones stay as
+ * they are. */
+static void read_names(struct module *m, const struct module_env *env, const size_t *ranges,
+		       size_t cnt)
+{
+	struct buf raw = { 0 }, out = { 0 };
+	const struct remote_style style = style_of(env);
+	const char *at;
+	size_t mangled_cnt = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
+
+		if (is_mangled(name) && !style.no_demangle) {
+			buf_append(&raw, name, strlen(name) + 1);
+			mangled_cnt++;
+		} else {
+			m->names[ranges[i]] = keep_name(
+				env, name,
+				style.keep_suffixes ? strlen(name) : demangle_stem_bytes(name));
+		}
+	}
+	if (mangled_cnt && remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out))
+		out = (struct buf){ 0 };
+	at = out.len_bytes ? out.data : raw.data;
+	for (size_t i = 0; mangled_cnt && i < cnt; i++)
+		if (!m->names[ranges[i]]) {
+			m->names[ranges[i]] = keep_name(env, at, strlen(at));
+			at += strlen(at) + 1;
+		}
+	buf_free(&raw);
+	buf_free(&out);
+}
+
+const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr)
+{
+	const struct range *r;
+	size_t at;
+
+	module__load(m, env);
+	r = symtab_find(&m->table, file_addr);
+	if (!r)
+		return NULL;
+	at = (size_t)(r - m->table.ranges.items);
+	if (!m->names[at])
+		read_names(m, env, &at, 1);
+	return m->names[at];
+}
+
+/* Where the debug information is, if it is anywhere: *e and a descriptor, or -1. */
+static int find_dwarf(struct module *m, const struct module_env *env)
+{
+	bool own = elf_has_debug_info(&m->elf);
+	const struct elf *e = own ? &m->elf : &m->debug;
+	int fd = own ? m->fd : m->debug_fd;
+
+	if (fd < 0 || !elf_has_debug_info(e))
+		return -1;
+	if (!m->dwarf_tried)
+		m->alt_fd = debugfile_find_alt(m, env, e);
+	m->dwarf_tried = true;
+	return fd;
+}
+
+static size_t inlined_here(struct module *m, const struct module_env *env, uint64_t file_addr,
+			   struct sym_frame **ret)
+{
+	const struct dwarf_opts opts = {
+		.no_demangle = env->opts->no_demangle,
+		.keep_suffixes = env->opts->keep_suffixes,
+		.strings = env->names,
+	};
+	bool first = !m->dwarf_tried;
+	int fd = find_dwarf(m, env);
+
+	if (first && fd >= 0) {
+		m->dwarf = dwarf_names__open(fd, m->alt_fd, &opts);
+		if (!m->dwarf)
+			buf_puts(&m->trail, "debug information: damaged\n");
+	}
+	m->dwarf_tried = true;
+	return m->dwarf ? dwarf_names__find(m->dwarf, file_addr, ret) : 0;
+}
+
+/* Split units lie in the target's file system; nothing else is opened for a file that asks. */
+static int open_dwo(void *ctx, const char *path)
+{
+	const struct module *m = ctx;
+	size_t len_bytes = strlen(path);
+
+	if (m->root_fd < 0 || len_bytes < 4 || strcmp(path + len_bytes - 4, ".dwo"))
+		return -EACCES;
+	return locate_open_in_root(m->root_fd, path);
+}
+
+static void ask_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		      size_t cnt)
+{
+	struct remote_lines_query query = {
+		.fd = find_dwarf(m, env),
+		.alt_fd = m->alt_fd,
+		.addrs = addrs,
+		.cnt = cnt,
+		.style = style_of(env),
+		.open_dwo = open_dwo,
+		.ctx = m,
+	};
+	struct remote_lines lines = { 0 };
+	struct err err = { 0 };
+
+	if (query.fd >= 0 && !m->lines.failed) {
+		query.alt_fd = m->alt_fd;
+		m->lines.failed = remote_lines(env->sandbox, &query, &lines, &err);
+		if (m->lines.failed)
+			buf_printf(&m->trail, "debug information: %s\n", err.msg);
+	}
+	lines_cache_add(&m->lines, addrs, cnt, lines.starts ? &lines : NULL, env->names);
+	remote_lines_free(&lines);
+}
+
+size_t module__inlined(struct module *m, const struct module_env *env, uint64_t file_addr,
+		       struct sym_frame **ret)
+{
+	module__load(m, env);
+	if (!env->sandbox)
+		return inlined_here(m, env, file_addr, ret);
+	if (!lines_cache_has(&m->lines, file_addr))
+		ask_lines(m, env, &file_addr, 1);
+	return lines_cache_find(&m->lines, file_addr, ret);
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	size_t *ranges = xcalloc(cnt + 1, sizeof(*ranges)), n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct range *r = symtab_find(&m->table, addrs[i]);
+		size_t at = r ? (size_t)(r - m->table.ranges.items) : 0;
+
+		/* addresses are sorted, so equal ranges are neighbours */
+		if (r && !m->names[at] && (!n || ranges[n - 1] != at))
+			ranges[n++] = at;
+	}
+	read_names(m, env, ranges, n);
+	free(ranges);
+}
+
+static void prepare_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	uint64_t *unknown = xcalloc(cnt + 1, sizeof(*unknown));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!lines_cache_has(&m->lines, addrs[i]) && (!n || unknown[n - 1] != addrs[i]))
+			unknown[n++] = addrs[i];
+	if (n)
+		ask_lines(m, env, unknown, n);
+	free(unknown);
+}
+
+void module__prepare(struct module *m, const struct module_env *env, uint64_t *addrs, size_t cnt)
+{
+	module__load(m, env);
+	if (!env->sandbox || m->reason || !cnt)
+		return;
+	qsort(addrs, cnt, sizeof(*addrs), compare_addrs);
+	prepare_names(m, env, addrs, cnt);
+	if (env->opts->lines)
+		prepare_lines(m, env, addrs, cnt);
+}
+
+static void put_dwarf(const struct module *m, struct buf *out)
+{
+	size_t unit_cnt = m->lines.unit_cnt, missing_cnt = m->lines.missing_cnt;
+
+	if (m->dwarf)
+		dwarf_names__count(m->dwarf, &unit_cnt, &missing_cnt);
+	if (!unit_cnt)
+		return;
+	buf_printf(out, "debug information: %zu units, %zu .dwo files missing so far\n", unit_cnt,
+		   missing_cnt);
+}
+
+static void put_count(struct buf *out, const char *source, int cnt)
+{
+	if (cnt >= 0)
+		buf_printf(out, "%s: %d functions\n", source, cnt);
+	else
+		buf_printf(out, "%s: %s\n", source, cnt == -ENOENT ? "none" : "damaged");
+}
+
+void module__why(const struct module *m, struct buf *out)
+{
+	buf_append(out, buf_str(&m->trail), m->trail.len_bytes);
+	if (!m->loaded)
+		return;
+	put_count(out, ".symtab", m->counts.symtab);
+	put_count(out, "debug file's .symtab", m->counts.debug_symtab);
+	put_count(out, ".dynsym", m->counts.dynsym);
+	put_count(out, ".gnu_debugdata", m->counts.minidebug);
+	put_count(out, "PLT stubs", m->counts.plt);
+	put_dwarf(m, out);
+	if (m->counts.dropped_cnt)
+		buf_printf(out, "beyond the limit: %zu symbols\n", m->counts.dropped_cnt);
+}

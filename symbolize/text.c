@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/text.h"
+
+bool text_line(struct text *rest, struct text *line)
+{
+	const char *nl;
+
+	if (rest->at >= rest->end)
+		return false;
+	nl = memchr(rest->at, '\n', text_len(*rest));
+	line->at = rest->at;
+	line->end = nl ? nl : rest->end;
+	rest->at = nl ? nl + 1 : rest->end;
+	return true;
+}
+
+void text_skip_blanks(struct text *t)
+{
+	while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
+		t->at++;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool text_hex(struct text *t, uint64_t *ret)
+{
+	const char *start = t->at;
+	uint64_t v = 0;
+	int digit;
+
+	for (; t->at < t->end && (digit = hex_digit(*t->at)) >= 0; t->at++) {
+		if (v >> 60)
+			return false;
+		v = v << 4 | (uint64_t)digit;
+	}
+	*ret = v;
+	return t->at > start;
+}
+
+bool text_dec(struct text *t, uint64_t *ret)
+{
+	const char *start = t->at;
+	uint64_t v = 0;
+
+	for (; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*t->at - '0'), &v))
+			return false;
+	*ret = v;
+	return t->at > start;
+}
+
+bool text_char(struct text *t, char c)
+{
+	if (t->at >= t->end || *t->at != c)
+		return false;
+	t->at++;
+	return true;
+}
+
+struct text text_word(struct text *t)
+{
+	struct text word = { t->at, t->at };
+
+	while (t->at < t->end && *t->at != ' ' && *t->at != '\t')
+		t->at++;
+	word.end = t->at;
+	return word;
+}
+
+int text_read_fd(int fd, size_t max_bytes, struct buf *out)
+{
+	size_t start = out->len_bytes;
+
+	for (;;) {
+		ssize_t n;
+
+		buf_reserve(out, 64 << 10);
+		n = read(fd, out->data + out->len_bytes, 64 << 10);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : 0;
+		out->len_bytes += (size_t)n;
+		out->data[out->len_bytes] = '\0';
+		if (out->len_bytes - start > max_bytes)
+			return -EFBIG;
+	}
+}

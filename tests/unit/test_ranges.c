@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Disjoint ranges and perf maps against the plain definition, address by address. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "symbolize/perfmap.h"
+#include "symbolize/ranges.h"
+
+#define SPACE 200u
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Nested intervals: the innermost is the one with the latest start, then the shortest, then the deepest. */
+static void flatten_nested(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed < 300; seed++) {
+		struct ranges r = { 0 }, flat = { 0 };
+		uint32_t rnd = seed, at = 0;
+
+		for (uint32_t id = 0; at < SPACE; id++) {
+			uint32_t start = at, len = 1 + next_random(&rnd) % 40, depth = 0;
+
+			for (; len; depth++) {
+				ranges_add(&r, start, start + len, id * 10 + depth, depth);
+				start += next_random(&rnd) % len;
+				len = next_random(&rnd) % (len - (start - at) % len + 1);
+				if (depth > 4 || start + len > at + 40)
+					break;
+			}
+			at += 40 + next_random(&rnd) % 3;
+		}
+		ranges_sort(&r);
+		for (size_t i = 0; i < r.cnt; i++)
+			ranges_add(&flat, r.items[i].start, r.items[i].end, r.items[i].id,
+				   r.items[i].depth);
+		ranges_flatten(&flat);
+		for (uint32_t a = 0; a < SPACE + 100; a++) {
+			const struct range *want = NULL, *got = ranges_find(&flat, a);
+
+			for (size_t i = 0; i < r.cnt; i++) /* sorted: later ones are inside */
+				if (r.items[i].start <= a && a < r.items[i].end)
+					want = &r.items[i];
+			assert_int_equal(want != NULL, got != NULL);
+			if (want && want->id != got->id)
+				fail_msg("seed %u address %u: %u, not %u", seed, a, got->id,
+					 want->id);
+		}
+		for (size_t i = 1; i < flat.cnt; i++)
+			assert_true(flat.items[i - 1].end <= flat.items[i].start);
+		ranges_free(&r);
+		ranges_free(&flat);
+	}
+}
+
+static void last_line_wins(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed < 300; seed++) {
+		uint32_t rnd = seed, start[30], len[30], cnt = 1 + seed % 30;
+		struct symtab t;
+		struct buf text = { 0 };
+		size_t skipped_cnt;
+
+		for (uint32_t i = 0; i < cnt; i++) {
+			start[i] = next_random(&rnd) % SPACE;
+			len[i] = next_random(&rnd) % 60;
+			buf_printf(&text, "%x %x name%u\n", start[i], len[i], i);
+		}
+		perfmap_parse(&t, text.data, text.len_bytes, &skipped_cnt);
+		assert_true(symtab_check(&t));
+		for (uint32_t a = 0; a < SPACE + 100; a++) {
+			const struct range *got = symtab_find(&t, a);
+			char want[32] = "";
+
+			for (uint32_t i = 0; i < cnt; i++)
+				if (start[i] <= a && a < start[i] + len[i])
+					snprintf(want, sizeof(want), "name%u", i);
+			assert_string_equal(got ? symtab_name(&t, got) : "", want);
+		}
+		symtab_free(&t);
+		buf_free(&text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flatten_nested),
+		cmocka_unit_test(last_line_wins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
