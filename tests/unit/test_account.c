@@ -107,6 +107,8 @@ static void test_states(void **state)
 {
 	(void)state;
 	assert_int_equal(kind_after(0, 0, 1, 0), ACCOUNT_PREEMPTED); /* sched_yield */
+	assert_int_equal(kind_after(0, 0, 0, 0), ACCOUNT_PREEMPTED); /* no state, no sleep */
+	assert_int_equal(kind_after(1, 1, 1, 1), ACCOUNT_PREEMPTED); /* the flag alone decides */
 	assert_int_equal(kind_after(1, 0, 0, 0), ACCOUNT_SLEEP);
 	assert_int_equal(kind_after(1, 0, 1, 0), ACCOUNT_PREEMPTED); /* signal pending, 6.1 */
 	assert_int_equal(kind_after(1, 0, 1, 1), ACCOUNT_SLEEP);     /* delayed dequeue, 6.12 */
