@@ -21,7 +21,7 @@ Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2:$(O)/%=%)';)
 
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-	    -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
+	    -Wno-missing-field-initializers -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 $(if $(filter 1,$(DEV)),-Werror)
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CPPFLAGS := -D_GNU_SOURCE -I. -I$(O) $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CPPFLAGS)
 ALL_CFLAGS := -std=gnu11 $(ALL_CPPFLAGS) $(WARN) $(SAN_FLAGS) $(CFLAGS)
@@ -48,13 +48,15 @@ WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/workloads/*.c))
 FUZZERS  := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
-LIVE     := $(wildcard tests/live/test_*.sh)
+LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
 BENCH    := $(wildcard tests/bench/bench_*.sh)
+BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)
@@ -114,11 +116,16 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIB)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
+# Helpers of the benchmarks: makers and judges of data.
+$(O)/tests/bench/%: $(O)/tests/bench/%.o $(LIB)
+	$(call say,BENCH,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Workloads are targets of measurements: optimised, without frame pointers, like a distribution's programs.
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,LOAD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -MMD -MP $< -lpthread -lm -ldl -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -fno-ipa-icf -MMD -MP $< -lpthread -lm -ldl -o $@
 
 # A fuzz target is one file: built with libFuzzer for "make fuzz", and with a small driver that replays
 # the corpus for "make check".
@@ -137,7 +144,7 @@ check-live: $(BIN) $(WORKLOADS) ## tests on this machine's kernel (root)
 	$(Q)O=$(O) scripts/run-tests $(LIVE)
 check-vm: $(BIN) $(WORKLOADS) ## the live tests on other kernels, in emulation
 	$(Q)O=$(O) scripts/run-tests $(VM)
-bench: $(BIN) $(WORKLOADS) ## benchmarks beside the peers, as ratios
+bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as ratios
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done
 fuzz: ## build the fuzz targets with libFuzzer under $(O)/fuzz; run them with FUZZ_SECONDS each (default 60)
 	$(Q)scripts/fuzz $(O)/fuzz $(or $(FUZZ_SECONDS),60)
@@ -148,6 +155,7 @@ lint: $(GEN) ## layers, headers, sizes, formatting, static analysis
 	$(Q)scripts/check-size
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+		'-DDECLARE_LIBBPF_OPTS(type,name,...)=struct type name = { 0 }' '-D_Static_assert(c,m)=' \
 		--suppressions-list=scripts/cppcheck-suppress -D_GNU_SOURCE -I. -I$(O) user symbolize flamegraph
 format: ## rewrite the sources in the project's format
 	clang-format -i $(C_FILES)

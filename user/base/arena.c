@@ -10,6 +10,7 @@
 
 enum {
 	ARENA_ALIGN_BYTES = 16,
+	ARENA_FIRST_BLOCK_BYTES = 1024, /* small arenas exist in great numbers */
 	ARENA_BLOCK_BYTES = 64 * 1024
 };
 
@@ -21,9 +22,14 @@ struct arena_block {
 
 static void add_block(struct arena *a, size_t need_bytes)
 {
-	size_t cap_bytes = need_bytes > ARENA_BLOCK_BYTES ? need_bytes : ARENA_BLOCK_BYTES;
-	struct arena_block *b = xzalloc(sizeof(*b) + cap_bytes);
+	size_t cap_bytes = a->total_bytes ? a->total_bytes * 2 : ARENA_FIRST_BLOCK_BYTES;
+	struct arena_block *b;
 
+	if (cap_bytes > ARENA_BLOCK_BYTES)
+		cap_bytes = ARENA_BLOCK_BYTES;
+	if (cap_bytes < need_bytes)
+		cap_bytes = need_bytes;
+	b = xzalloc(sizeof(*b) + cap_bytes);
 	b->cap_bytes = cap_bytes;
 	b->older = a->blocks;
 	a->blocks = b;
@@ -51,6 +57,21 @@ char *arena_strndup(struct arena *a, const char *s, size_t len_bytes)
 
 	memcpy(copy, s, len_bytes);
 	return copy;
+}
+
+void arena_reset(struct arena *a)
+{
+	struct arena_block *keep = a->blocks;
+	struct arena rest;
+
+	if (!keep)
+		return;
+	rest = (struct arena){ .blocks = keep->older };
+	arena_free(&rest);
+	memset(keep->data, 0, a->used_bytes);
+	keep->older = NULL;
+	a->used_bytes = 0;
+	a->total_bytes = keep->cap_bytes;
 }
 
 void arena_free(struct arena *a)

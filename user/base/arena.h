@@ -16,6 +16,7 @@ struct arena {
 /* Zero-initialised is empty. Results are aligned to 16 bytes, zeroed, and live until arena_free. */
 void *arena_alloc(struct arena *a, size_t size_bytes);
 char *arena_strndup(struct arena *a, const char *s, size_t len_bytes);
+void arena_reset(struct arena *a); /* empties; keeps the newest block */
 void arena_free(struct arena *a);
 
 #endif

@@ -2,6 +2,8 @@
 /* Escaping of untrusted names; see escape.h. */
 #include "user/base/escape.h"
 
+#include <errno.h>
+
 enum {
 	REPLACEMENT = 0xfffd
 };
@@ -144,4 +146,82 @@ void escape_json(struct buf *out, const char *s, size_t len_bytes)
 	for (; len_bytes; s += used_bytes, len_bytes -= used_bytes)
 		put_json_char(out, utf8_decode(s, len_bytes, &used_bytes));
 	buf_putc(out, '"');
+}
+
+static void put_quoted(struct buf *out, const char *s, size_t used_bytes, uint32_t cp)
+{
+	if (cp == '\n') {
+		buf_puts(out, "\\n");
+	} else if (cp == '\t') {
+		buf_puts(out, "\\t");
+	} else if (control(cp) || turns_direction(cp) || (cp == REPLACEMENT && used_bytes == 1)) {
+		for (size_t i = 0; i < used_bytes; i++)
+			buf_printf(out, "\\x%02x", (unsigned int)(unsigned char)s[i]);
+	} else {
+		if (cp == '"' || cp == '\\')
+			buf_putc(out, '\\');
+		buf_append(out, s, used_bytes);
+	}
+}
+
+void escape_quoted(struct buf *out, const char *s, size_t len_bytes)
+{
+	size_t used_bytes;
+
+	buf_putc(out, '"');
+	for (; len_bytes; s += used_bytes, len_bytes -= used_bytes) {
+		uint32_t cp = utf8_decode(s, len_bytes, &used_bytes);
+
+		put_quoted(out, s, used_bytes, cp);
+	}
+	buf_putc(out, '"');
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What follows a backslash; returns the bytes it took, or 0 if it is wrong. */
+static size_t take_escape(struct buf *out, const char *s, size_t len_bytes)
+{
+	int high, low;
+
+	if (!len_bytes)
+		return 0;
+	if (s[0] == '"' || s[0] == '\\')
+		buf_putc(out, s[0]);
+	else if (s[0] == 'n')
+		buf_putc(out, '\n');
+	else if (s[0] == 't')
+		buf_putc(out, '\t');
+	if (s[0] != 'x')
+		return s[0] == '"' || s[0] == '\\' || s[0] == 'n' || s[0] == 't';
+	high = len_bytes > 2 ? hex_digit(s[1]) : -1;
+	low = len_bytes > 2 ? hex_digit(s[2]) : -1;
+	if (high < 0 || low < 0)
+		return 0;
+	buf_putc(out, (char)(high << 4 | low));
+	return 3;
+}
+
+int unescape_quoted(struct buf *out, const char *s, size_t len_bytes, size_t *used_bytes)
+{
+	size_t at = 1;
+
+	while (at < len_bytes && s[at] != '"') {
+		size_t n = 1;
+
+		if (s[at] == '\\')
+			n = take_escape(out, s + at + 1, len_bytes - at - 1);
+		else
+			buf_putc(out, s[at]);
+		if (!n)
+			return -EINVAL;
+		at += n + (s[at] == '\\');
+	}
+	if (at >= len_bytes)
+		return -EINVAL;
+	*used_bytes = at + 1;
+	return 0;
 }

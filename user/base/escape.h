@@ -22,4 +22,11 @@ void escape_xml(struct buf *out, const char *s, size_t len_bytes);
 /* A whole JSON string with its quotes; "</" and U+2028/9 are escaped too, so that it can stand in HTML. */
 void escape_json(struct buf *out, const char *s, size_t len_bytes);
 
+/* "..." without loss: printable UTF-8 as it is, quotes and backslashes behind a backslash, \n, \t, and all
+ * other bytes (controls, invalid UTF-8, bidi characters) as \xHH each. */
+void escape_quoted(struct buf *out, const char *s, size_t len_bytes);
+/* The other way. s[0] is the opening quote; *used_bytes goes to behind the closing one. Returns 0, or -EINVAL
+ * if there is none or an escape is wrong. */
+int unescape_quoted(struct buf *out, const char *s, size_t len_bytes, size_t *used_bytes);
+
 #endif

@@ -9,5 +9,7 @@
 uint64_t hash_bytes(const void *data, size_t len_bytes);
 uint64_t hash_u64(uint64_t v);
 uint64_t hash_pair(uint64_t a, uint64_t b);
+/* A hash that nobody without the key can invert or predict: SipHash-2-4 (Aumasson and Bernstein, 2012). */
+uint64_t hash_keyed(const uint64_t key[2], const void *data, size_t len_bytes);
 
 #endif

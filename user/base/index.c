@@ -4,6 +4,7 @@
 #include "user/base/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "user/base/mem.h"
 
@@ -34,6 +35,12 @@ bool index_hit(const struct index *ix, struct index_iter *it)
 			return true;
 		}
 	}
+}
+
+void index_prefetch(const struct index *ix, uint64_t hash)
+{
+	if (ix->cap)
+		__builtin_prefetch(&ix->slots[home((uint32_t)(hash >> 32), ix->cap)]);
 }
 
 void index_next(const struct index *ix, struct index_iter *it)
@@ -67,6 +74,13 @@ void index_add(struct index *ix, uint64_t hash, uint32_t elem)
 	}
 	place(ix->slots, ix->cap, s);
 	ix->cnt++;
+}
+
+void index_reset(struct index *ix)
+{
+	if (ix->cnt)
+		memset(ix->slots, 0, ix->cap * sizeof(*ix->slots));
+	ix->cnt = 0;
 }
 
 void index_free(struct index *ix)

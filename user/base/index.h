@@ -34,8 +34,11 @@ struct index_iter {
 
 struct index_iter index_find(const struct index *ix, uint64_t hash);
 bool index_hit(const struct index *ix, struct index_iter *it);
+/* Starts to load the place of a hash, for callers that know several hashes ahead. */
+void index_prefetch(const struct index *ix, uint64_t hash);
 void index_next(const struct index *ix, struct index_iter *it);
 void index_add(struct index *ix, uint64_t hash, uint32_t elem); /* elem < UINT32_MAX */
+void index_reset(struct index *ix); /* empties, keeps the memory; O(capacity) */
 void index_free(struct index *ix);
 
 #endif

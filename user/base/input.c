@@ -188,7 +188,7 @@ static ssize_t read_zstd(struct input *in, void *data, size_t cap_bytes, struct 
 	return (ssize_t)dst.pos;
 }
 
-ssize_t input_read(struct input *in, void *data, size_t cap_bytes, struct err *err)
+static ssize_t read_unpacked(struct input *in, void *data, size_t cap_bytes, struct err *err)
 {
 	ssize_t n;
 
@@ -226,16 +226,43 @@ static ssize_t more_text(struct input *in, struct err *err)
 	in->text_at = 0;
 	in->text_end = left_bytes;
 	in->text = xgrow(in->text, &in->text_cap, left_bytes + INPUT_TEXT_BYTES + 1, 1);
-	n = input_read(in, in->text + left_bytes, in->text_cap - left_bytes - 1, err);
+	n = read_unpacked(in, in->text + left_bytes, in->text_cap - left_bytes - 1, err);
 	if (n > 0)
 		in->text_end += (size_t)n;
 	return n;
 }
 
+ssize_t input_read(struct input *in, void *data, size_t cap_bytes, struct err *err)
+{
+	size_t have_bytes = in->text_end - in->text_at;
+
+	if (!have_bytes)
+		return read_unpacked(in, data, cap_bytes, err);
+	if (have_bytes > cap_bytes)
+		have_bytes = cap_bytes;
+	memcpy(data, in->text + in->text_at, have_bytes); /* what input_peek took */
+	in->text_at += have_bytes;
+	return (ssize_t)have_bytes;
+}
+
+ssize_t input_peek(struct input *in, size_t want_bytes, const char **data, struct err *err)
+{
+	while (in->text_end - in->text_at < want_bytes) {
+		ssize_t n = more_text(in, err);
+
+		if (n < 0)
+			return n;
+		if (!n)
+			break;
+	}
+	*data = in->text ? in->text + in->text_at : "";
+	return (ssize_t)(in->text_end - in->text_at);
+}
+
 static int give_line(struct input *in, size_t len_bytes, size_t skip_bytes, char **line,
 		     size_t *ret_bytes)
 {
-	char *start = in->text + in->text_at;
+	char *start = in->text ? in->text + in->text_at : NULL;
 
 	in->text_at += len_bytes + skip_bytes;
 	in->line_no++;
@@ -253,7 +280,7 @@ int input_line(struct input *in, size_t max_bytes, char **line, size_t *len_byte
 
 	for (;;) {
 		size_t have_bytes = in->text_end - in->text_at;
-		char *start = in->text + in->text_at;
+		char *start = in->text ? in->text + in->text_at : NULL;
 		char *nl = have_bytes > searched_bytes ? memchr(start + searched_bytes, '\n',
 								have_bytes - searched_bytes) :
 							 NULL;

@@ -21,6 +21,9 @@ ssize_t input_read(struct input *in, void *data, size_t cap_bytes, struct err *e
  * may hold NUL bytes), 0 at the end, < 0 on error. A missing last newline is fine; a line longer than
  * max_bytes is -E2BIG. */
 int input_line(struct input *in, size_t max_bytes, char **line, size_t *len_bytes, struct err *err);
+/* Looks ahead without consuming: at least want_bytes unless the input is shorter; *data is borrowed until
+ * the next call. Returns how many bytes there are (may be more than want_bytes), < 0 on error. */
+ssize_t input_peek(struct input *in, size_t want_bytes, const char **data, struct err *err);
 uint64_t input_line_no(const struct input *in); /* of the last line given, from 1 */
 const char *input_path(const struct input *in);
 uint64_t

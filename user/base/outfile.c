@@ -193,6 +193,11 @@ int outfile_fd(const struct outfile *f)
 	return f->fd;
 }
 
+bool outfile_is_direct(const struct outfile *f)
+{
+	return f->direct;
+}
+
 uint64_t outfile_size_bytes(const struct outfile *f)
 {
 	return f->size_bytes;

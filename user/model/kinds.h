@@ -98,7 +98,9 @@ enum loss_cause {
 	LOSS_SCRATCH_BUSY = 15, /* a program interrupted another of its family */
 	LOSS_NEGATIVE_TIME = 16,
 	LOSS_PROCESS_MAP_FULL = 17,
-	LOSS_CAUSE_MAX = 18,
+	LOSS_SWITCH_UNSEEN = 18, /* put where the kernel's run time clock says that it was */
+	LOSS_CAUSE_MAX = 19,
+	LOSS_SLOTS_CNT = 64, /* room in a profile: causes that a newer version wrote survive */
 };
 
 /* Properties of a sum or interval; a bit mask. */

@@ -36,7 +36,7 @@ struct profile {
 	PROFILE_TABLE(struct request) requests;
 	PROFILE_TABLE(struct message) messages;
 	PROFILE_TABLE(struct label) labels;
-	struct loss losses[LOSS_CAUSE_MAX];
+	struct loss losses[LOSS_SLOTS_CNT]; /* by enum loss_cause; also causes of newer versions */
 	struct index frame_index, stack_index, sum_index;
 };
 
@@ -52,7 +52,7 @@ uint32_t profile__add_process(struct profile *p, const struct process *pr);
 uint32_t profile__add_thread(struct profile *p, const struct thread *t);
 uint32_t profile__add_sum(struct profile *p, const struct sum *s);
 void profile__add_interval(struct profile *p, const struct interval *iv);
-void profile__add_request(struct profile *p, const struct request *r);
+uint32_t profile__add_request(struct profile *p, const struct request *r); /* from 1 */
 void profile__add_message(struct profile *p, const struct message *m);
 void profile__add_label(struct profile *p, const char *key, const char *value);
 void profile__add_loss(struct profile *p, enum loss_cause cause, uint64_t events, uint64_t ns);
@@ -63,7 +63,8 @@ const char *profile__str(const struct profile *p, uint32_t sid);
 /* Frames of a stack in root-to-leaf order; *ret grows as needed (owned by the caller). Returns the count. */
 size_t profile__frames(const struct profile *p, uint32_t stack, uint32_t **ret, size_t *cap);
 
-/* All references lie inside their tables, parents precede children, enums are known, starts precede ends.
+/* All references lie inside their tables, parents precede children, starts precede ends. Enums may hold
+ * values that this version does not know: whoever switches over one has a default.
  * 0, or -EINVAL with what is wrong. For the reader, for tests, and inside asserts. O(size). */
 int profile__check(const struct profile *p, struct err *err);
 

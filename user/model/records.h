@@ -82,7 +82,7 @@ struct sum {
 	uint32_t process;
 	uint32_t thread;	/* 0 unless asked for per thread */
 	uint32_t slice;		/* 0 unless time slices were asked for; else 1 + index */
-	uint32_t gate;		/* request gate; 0 = none */
+	uint32_t gate;		/* string id that describes the request gate; 0 = none */
 	uint8_t kind;		/* enum kind */
 	uint8_t flags;		/* enum part_flag */
 	uint16_t latency_class; /* 0 unless asked for */
@@ -96,7 +96,7 @@ struct interval {
 	uint32_t stack;
 	uint32_t waker; /* thread that ended the wait, 0 = unknown */
 	uint32_t waker_stack;
-	uint32_t request; /* 0 = none */
+	uint32_t request; /* 1 + its index; 0 = none */
 	uint8_t kind;
 	uint8_t flags;
 	uint16_t pad;
@@ -105,7 +105,7 @@ struct interval {
 struct request {
 	uint64_t start_ns, end_ns;
 	uint32_t thread;
-	uint32_t gate;
+	uint32_t gate; /* string id, as in sums */
 	uint32_t label_sid;
 	uint32_t pad;
 };
@@ -115,7 +115,7 @@ struct message {
 	uint64_t call_ns;    /* when it was entered, 0 = unknown */
 	uint64_t stream_pos; /* bytes before it in its direction */
 	uint32_t thread;
-	uint32_t endpoint; /* index of the socket's description in strings */
+	uint32_t endpoint; /* string id of the socket's description */
 	uint32_t bytes;
 	uint8_t direction; /* 0 sent, 1 received */
 	uint8_t pad[3];

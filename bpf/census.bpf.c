@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The census: before the window opens it finds the threads to watch and what each is doing, so that a
+ * thread that sleeps through the whole window is in the result with its stack; after the window has closed
+ * it accounts what is still open. Both walk all tasks, in a sleepable iterator that may read the memory of
+ * other processes. */
+#include "bpf/stack.bpf.h"
+#include "bpf/sink.bpf.h"
+#include "bpf/process.bpf.h"
+
+/* Flags for a new watched thread; 0 = it is not one. */
+static __always_inline u32 wanted(struct task_struct *task)
+{
+	u32 tid = tid_of(task), tgid = tid_of(task->group_leader), *how;
+
+	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
+		return 0;
+	if (cp_config.all)
+		return CP_WANTED;
+	how = bpf_map_lookup_elem(&cp_targets, &tgid);
+	if (how && *how == 1)
+		return CP_WANTED;
+	how = bpf_map_lookup_elem(&cp_targets, &tid);
+	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
+}
+
+static long walk_step_census(u32 i, struct walk_ctx *c)
+{
+	return walk_step(i, c, true);
+}
+
+static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
+{
+	u32 at = cp_config.census_scratch;
+	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
+	struct walk_ctx c;
+	long kernel_bytes = 0;
+
+	if (!s)
+		return 0;
+	if (cp_config.kernel_stacks)
+		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
+	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
+		c.task = task;
+		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
+			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
+			if (!s->walk.stop)
+				s->walk.stop = WALK_DEPTH;
+		}
+	}
+	return stack_number(s, kernel_bytes);
+}
+
+static __always_inline u64 switches_of(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* A stack without frames that says that the thread was running when we looked. */
+static __always_inline u32 stack_of_runner(void)
+{
+	u32 at = cp_config.census_scratch;
+	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
+
+	if (!s)
+		return 0;
+	s->walk.cnt = 0;
+	s->walk.stop = CP_STOP_RUNNING;
+	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
+		0;
+	return stack_number(s, 0);
+}
+
+/* First pass: which processes are watched, so that user space can fetch their mappings before any of
+ * their threads is. */
+SEC("iter/task")
+int cp_census_find(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	cp_viewer_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
+	if (wanted(task))
+		process_found(task);
+	return 0;
+}
+
+SEC("iter.s/task")
+int cp_census_open(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct account_switch sw = {};
+	struct cp_process *p;
+	struct cp_thread *t;
+	u32 flags, kind;
+	u64 switches;
+
+	if (!task)
+		return 0;
+	flags = wanted(task);
+	if (!flags)
+		return 0;
+	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		lose(CP_LOSS_NO_STORAGE, 0);
+		return 0;
+	}
+	identify(t, task);
+	process_found(task);
+	if (t->account.kind)
+		return 0; /* it has switched already */
+	t->flags |= (flags & ~CP_WANTED) | (task->flags & PF_KTHREAD ? CP_THREAD_KERNEL : 0);
+	p = process_of(task);
+	switches = switches_of(task);
+	sw.prev_state = task->__state;
+	sw.on_rq = task->on_rq == 1;
+	if (bpf_core_field_exists(task->se.sched_delayed))
+		sw.sched_delayed = task->se.sched_delayed;
+	t->nvcsw = task->nvcsw;
+	t->exec_last_ns = task->se.sum_exec_runtime;
+	t->delay_last_ns = task->sched_info.run_delay;
+	t->account.since_ns = t->run_since_ns = bpf_ktime_get_ns();
+	t->census_process = p ? p->id : 0;
+	if (task->on_cpu) {
+		kind = ACCOUNT_RUNNING;
+	} else {
+		kind = account_off_kind(&sw);
+		t->census_stack = stack_of_sleeper(task, p);
+	}
+	if (task->on_cpu || switches != switches_of(task))
+		t->census_stack = stack_of_runner();
+	if (!t->process)
+		t->process = t->census_process;
+	/* a switch that came in between wins */
+	__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS);
+	return 0;
+}
+
+struct wait_ctx {
+	struct cp_thread *t;
+};
+
+static long wait_done(u32 i, struct wait_ctx *c)
+{
+	return *(volatile u32 *)&c->t->done ? 1 : 0;
+}
+
+SEC("iter.s/task")
+int cp_census_close(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct account_piece first = {}, second = {};
+	struct where w = {};
+	struct cp_thread *t;
+
+	if (!task)
+		return 0;
+	t = thread_of(task);
+	if (!t || t->reported || (!t->account.kind && !t->first_ns && !t->closed))
+		return 0;
+	if (__sync_lock_test_and_set(&t->closed, 1)) {
+		/* an event on another CPU closes it right now, or has done so */
+		struct wait_ctx c = { .t = t };
+
+		bpf_loop(1 << 16, wait_done, &c, 0);
+	} else {
+		bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+
+		w.tid = t->tid;
+		w.stack = by_census ? t->census_stack : t->stack;
+		w.process = by_census ? t->census_process : t->process;
+		account_close(&t->account, &cp_window, bpf_ktime_get_ns(), &first, &second);
+		if (first.kind == ACCOUNT_RUNNING) {
+			cp_running_done(t, &w, &first);
+		} else {
+			cp_interval_done(t, &w, &first);
+			cp_interval_done(t, &w, &second);
+		}
+	}
+	report_thread(t, task, cp_window.end_ns);
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What crosses from the kernel programs to user space: records of the ring buffer, keys and values of maps.
+ * Included by both sides; the includer provides __u8 .. __u64. Sizes are asserted at the end. */
+#ifndef CP_BPF_EVENTS_H
+#define CP_BPF_EVENTS_H
+
+#include <linux/types.h>
+
+enum {
+	CP_FRAMES_MAX = 127, /* of each half of a stack */
+	CP_COMM_BYTES = 16,
+};
+
+enum cp_event_kind {
+	CP_EVENT_STACK = 1,    /* a stack seen for the first time */
+	CP_EVENT_THREAD = 2,   /* a thread's books, when it died or the window closed */
+	CP_EVENT_INTERVAL = 3, /* one piece of time (--intervals) */
+	CP_EVENT_PROCESS = 4,  /* a process, or a new generation of its code */
+};
+
+/* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
+struct cp_event_stack {
+	__u8 event;
+	__u8 stop; /* enum walk_stop, or one of cp_stop */
+	__u8 kernel_cnt;
+	__u8 user_cnt;
+	__u32 id;
+	__u64 fp_mask[2];     /* bit i: the caller of user frame i was found by the frame pointer */
+	__u64 signal_mask[2]; /* bit i: user frame i is a signal trampoline */
+	__u64 frames[];
+};
+
+/* Ends of a stack beside those of enum walk_stop; equal to enum stop_reason. */
+enum cp_stop {
+	CP_STOP_COMPAT = 9,
+	CP_STOP_MAPS_CHANGED = 10,
+	CP_STOP_NO_ROWS = 11,
+	CP_STOP_RUNNING = 12,
+	CP_STOP_IO_WORKER = 13,
+};
+
+struct cp_event_thread {
+	__u8 event;
+	__u8 flags; /* enum cp_thread_flag */
+	__u16 pad;
+	__u32 tid;
+	__u32 tgid;
+	__u32 process;
+	__u64 first_ns, last_ns;
+	__u64 running_ns, runnable_ns, blocked_ns;
+	__u64 exec_ns, delay_ns; /* the kernel's own: sum_exec_runtime, run_delay */
+	__u64 voluntary_cnt, involuntary_cnt, sample_cnt;
+	__u64 unsampled_ns; /* running time after the last sample */
+	__u32 ns_tid;
+	__u32 ns_tgid;
+	char comm[CP_COMM_BYTES];
+};
+
+/* Equal to enum thread_flag. */
+enum cp_thread_flag {
+	CP_THREAD_KERNEL = 1,
+	CP_THREAD_BORN = 2,
+	CP_THREAD_DIED = 4,
+	CP_THREAD_ASLEEP = 8,
+	/* these two stay in the kernel */
+	CP_WANTED = 64,
+	CP_THREAD_ALONE = 128, /* named by -t: its children are not followed */
+};
+
+enum cp_process_why {
+	CP_PROCESS_CENSUS = 1,
+	CP_PROCESS_FORK = 2,
+	CP_PROCESS_EXEC = 3,
+	CP_PROCESS_MAPS = 4, /* its executable mappings changed */
+};
+
+struct cp_event_process {
+	__u8 event;
+	__u8 why; /* enum cp_process_why */
+	__u8 kernel;
+	__u8 pad;
+	__u32 process; /* unique in a capture */
+	__u32 before; /* of a fork: the parent, whose mappings it starts with; else the generation before */
+	__u32 tgid;    /* as causeprof sees it */
+	__u32 ns_tgid; /* in its own PID namespace */
+	__u32 parent_tgid;
+	__u32 generation;
+	__u64 start_ns; /* CLOCK_BOOTTIME */
+	__u64 time_ns;	/* when this generation began */
+	char comm[CP_COMM_BYTES];
+};
+
+/* Running time waits for the thread's next sample, which all of it is booked on. */
+enum cp_sampled {
+	CP_NOT_SAMPLED = 0, /* or no running time */
+	CP_SAMPLED = 1,	    /* the piece ends with a sample; stack is where */
+	CP_FLUSHED = 2,	    /* no piece: what waits goes to this stack, since no sample will come */
+};
+
+struct cp_event_interval {
+	__u8 event;
+	__u8 kind;    /* enum account_kind */
+	__u8 flags;   /* enum account_flag and CP_SUM_FILTERED; */
+	__u8 sampled; /* enum cp_sampled */
+	__u32 tid;
+	__u64 start_ns, end_ns;
+	__u32 stack;
+	__u32 process;
+	__u32 waker;
+	__u32 pad;
+};
+
+/* Extra part flags, equal to enum part_flag. */
+enum cp_sum_flag {
+	CP_SUM_FILTERED = 8,
+	CP_SUM_NOT_SAMPLED = 16,
+};
+
+struct cp_sum_key {
+	__u32 stack;
+	__u32 process;
+	__u32 tid; /* 0 unless --per-thread */
+	__u32 slice;
+	__u32 gate;
+	__u16 latency_class;
+	__u8 kind;
+	__u8 flags;
+};
+
+struct cp_sum {
+	__u64 ns;
+	__u64 cnt;
+};
+
+/* A stack is known by two independent hashes over its frames, counts and end. */
+struct cp_stack_key {
+	__u64 a, b;
+};
+
+static inline __attribute__((always_inline)) void cp_stack_hash(struct cp_stack_key *k, __u64 word)
+{
+	k->a = (k->a ^ word) * 0x9ddfea08eb382d69ULL;
+	k->a ^= k->a >> 29;
+	k->b = (k->b + word) * 0xc2b2ae3d27d4eb4fULL;
+	k->b ^= k->b >> 32;
+}
+
+/* Executable mappings of a process, sorted by address; a process has a contiguous range of them. */
+struct cp_mapping {
+	__u64 start, end;
+	__u64 base;		/* address of the row table's pc offset 0 */
+	__u32 row, row_cnt;	/* in cp_rows; row_cnt 0: no rows, frame pointers */
+	__u32 block, block_cnt; /* in cp_blocks; block_cnt entries + 1 */
+};
+
+/* A process, by tgid. The mappings of a process have a number of their own, since a forked process starts
+ * with its parent's; user space answers to the number with a range of mappings. */
+struct cp_process {
+	__u32 id;    /* unique in a capture */
+	__u32 space; /* id of the process generation whose mappings these are */
+	__u32 generation;
+	__u32 kernel;
+	__u64 exec_vm; /* pages of executable mappings when the generation began */
+	__u64 start_ns;
+	__u64 mm; /* the kernel address of its mm_struct: tells an exec that nobody saw */
+};
+
+struct cp_range {
+	__u32 mapping, mapping_cnt; /* in cp_mappings */
+};
+
+/* Constants of a capture: the verifier removes what is off. */
+struct cp_config {
+	__u64 min_ns, max_ns;  /* waits outside go to [filtered]; max 0 = none */
+	__u64 slice_ns;	       /* 0 = no slices */
+	__u32 kind_mask;       /* bit per enum account_kind; others go to [filtered] */
+	__u32 all;	       /* every thread of the machine */
+	__u32 sums, intervals; /* the sinks; both to compare them */
+	__u32 per_thread;
+	__u32 user_stacks, kernel_stacks;
+	__u32 dwarf;				  /* 0 = frame pointers only */
+	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
+	__u32 census_scratch;			  /* its element in cp_scratch */
+	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
+};
+
+struct cp_loss {
+	__u64 events;
+	__u64 ns;
+};
+
+struct cp_cost {
+	__u64 switches; /* all on this CPU inside the window */
+	__u64 target_switches;
+	__u64 calls;		     /* of programs that had work to do */
+	__u64 timed_calls, timed_ns; /* some of them, timed */
+	__u64 samples;
+	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
+	__u32 pad;
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
+_Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
+_Static_assert(sizeof(struct cp_event_process) == 64, "wire format");
+_Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
+_Static_assert(sizeof(struct cp_sum_key) == 24, "map key");
+_Static_assert(sizeof(struct cp_mapping) == 40, "map value");
+#endif
+
+#endif

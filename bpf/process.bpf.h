@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes as owners of code: a new number whenever equal addresses may mean other code. */
+#ifndef CP_BPF_PROCESS_BPF_H
+#define CP_BPF_PROCESS_BPF_H
+
+#include "bpf/state.bpf.h"
+
+#define CLONE_VM     0x00000100
+#define CLONE_THREAD 0x00010000
+
+static __always_inline struct cp_process *process_of(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+
+	return bpf_map_lookup_elem(&cp_processes, &tgid);
+}
+
+/* Children of a watched process are watched. With -t only the named threads are. */
+static __always_inline bool follows(struct task_struct *parent, struct task_struct *child)
+{
+	struct cp_thread *t = thread_of(parent);
+
+	return t && !(t->flags & CP_THREAD_ALONE);
+}
+
+static __always_inline u64 exec_vm_of(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	return mm ? mm->exec_vm : 0;
+}
+
+static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
+					 u32 why, u32 before)
+{
+	struct cp_event_process *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
+	struct task_struct *leader = task->group_leader;
+
+	if (!e) {
+		lose(CP_LOSS_RING_FULL_THREAD, 0);
+		return;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->event = CP_EVENT_PROCESS;
+	e->why = why;
+	e->kernel = p->kernel;
+	e->process = p->id;
+	e->before = before;
+	e->tgid = tid_of(leader);
+	e->ns_tgid = ns_tid_of(leader);
+	e->parent_tgid = tid_of(BPF_CORE_READ(leader, real_parent));
+	e->generation = p->generation;
+	e->start_ns = p->start_ns;
+	e->time_ns = bpf_ktime_get_ns();
+	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Makes *p the process of the task, under a new number. space 0: its mappings are new too. */
+static __always_inline void store_process(struct task_struct *task, struct cp_process *p, u32 why,
+					  u32 before)
+{
+	u32 tgid = task->tgid;
+
+	p->id = __sync_fetch_and_add(&cp_next_process, 1) + 1;
+	if (!p->space)
+		p->space = p->id;
+	p->kernel = !!(task->flags & PF_KTHREAD);
+	p->exec_vm = exec_vm_of(task);
+	p->mm = (u64)task->mm;
+	p->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	if (bpf_map_update_elem(&cp_processes, &tgid, p, BPF_ANY)) {
+		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
+		return;
+	}
+	send_process(task, p, why, before);
+}
+
+/* A watched process forked: the child starts with its parent's mappings. */
+static __always_inline void process_forked(struct task_struct *parent, struct task_struct *child,
+					   u64 clone_flags)
+{
+	struct cp_process *from, p = {};
+
+	if (clone_flags & CLONE_THREAD)
+		return;
+	from = process_of(parent);
+	if (from)
+		p.space = from->space;
+	store_process(child, &p, CP_PROCESS_FORK, from ? from->id : 0);
+}
+
+/* exec, or a change of executable mappings: rows must be fetched again. */
+static __always_inline void process_changed(struct task_struct *task, u32 why)
+{
+	struct cp_process *from = process_of(task), p = {};
+
+	if (from)
+		p.generation = from->generation + 1;
+	store_process(task, &p, why, from ? from->id : 0);
+}
+
+/* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
+static __always_inline void process_found(struct task_struct *task)
+{
+	struct cp_process p = {}, *known = process_of(task);
+
+	if (!known)
+		store_process(task, &p, CP_PROCESS_CENSUS, 0);
+	else if (known->mm != (u64)task->mm || known->exec_vm != exec_vm_of(task))
+		process_changed(task, CP_PROCESS_MAPS);
+}
+
+#endif

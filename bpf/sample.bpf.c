@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Samples: each stands for all running time of its thread since the last one, so that sums are exact and a
+ * lost sample loses no time. */
+#include "bpf/stack.bpf.h"
+#include "bpf/sink.bpf.h"
+#include "bpf/process.bpf.h"
+
+SEC("perf_event")
+int cp_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cp_thread *t = thread_of(task);
+	struct account_piece running = {};
+	u64 now_ns = bpf_ktime_get_ns(), charged_ns;
+	struct cp_process *p;
+	struct cp_cost *cost;
+	struct where w = {};
+	u32 zero = 0;
+
+	cost = bpf_map_lookup_elem(&cp_costs, &zero);
+	if (!t || !cost || now_ns < cp_window.start_ns || now_ns >= cp_window.end_ns)
+		return 0;
+	if (cost->in_switch) { /* from an NMI; its running time waits for the next sample */
+		lose(CP_LOSS_SAMPLE_SKIPPED, 0);
+		return 0;
+	}
+	cost->samples++;
+	charged_ns = account_sample(&t->account, &cp_window, now_ns, &running);
+	if (!charged_ns)
+		return 0;
+	p = process_of(task);
+	w.tid = t->tid;
+	w.process = p ? p->id : 0;
+	w.stack = stack_of_current(ctx, task, 1, p);
+	t->running_ns += running.end_ns - running.start_ns;
+	t->sample_cnt++;
+	t->sample_stack = w.stack;
+	t->sample_process = w.process;
+	t->sampled = 1;
+	if (cp_config.intervals)
+		put_interval(&w, &running, running.flags, CP_SAMPLED);
+	if (cp_config.sums)
+		add_sum(&w, ACCOUNT_RUNNING, 0, charged_ns, 1);
+	return 0;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The scheduler's tracepoints: every change of a watched thread's state, and the birth of threads and
+ * processes. */
+#include "bpf/stack.bpf.h"
+#include "bpf/sink.bpf.h"
+#include "bpf/process.bpf.h"
+
+char cp_license[] SEC("license") = "Dual BSD/GPL";
+
+/* After the window the first event of a thread accounts its last piece; the census may do it instead. */
+static __always_inline bool may_account(struct cp_thread *t, u64 now_ns)
+{
+	if (now_ns < cp_window.end_ns)
+		return true;
+	return !__sync_lock_test_and_set(&t->closed, 1);
+}
+
+static __always_inline void account_done(struct cp_thread *t, u64 now_ns)
+{
+	if (now_ns >= cp_window.end_ns)
+		t->done = 1;
+}
+
+/* The kernel's own clocks, at the moment a thread leaves its CPU; a stay that began before the window
+ * counts in proportion. */
+static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task,
+					    u64 now_ns)
+{
+	u64 exec_ns = task->se.sum_exec_runtime, delay_ns = task->sched_info.run_delay;
+	u64 gained_ns = exec_ns - t->exec_last_ns, waited_ns = delay_ns - t->delay_last_ns;
+	u64 whole_ns = now_ns - t->run_since_ns, kept_ns = whole_ns;
+
+	t->exec_last_ns = exec_ns;
+	t->delay_last_ns = delay_ns;
+	if (now_ns <= cp_window.start_ns || t->run_since_ns >= cp_window.end_ns)
+		return;
+	if (t->run_since_ns < cp_window.start_ns)
+		kept_ns = now_ns - cp_window.start_ns;
+	if (now_ns > cp_window.end_ns)
+		kept_ns -= now_ns - cp_window.end_ns;
+	if (kept_ns < whole_ns && whole_ns)
+		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
+	t->exec_ns += gained_ns;
+	if (t->run_since_ns <= cp_window.start_ns)
+		waited_ns = 0; /* the wait for this stay was over before the window */
+	else if (t->wait_kept_ns < t->wait_whole_ns)
+		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
+	t->delay_ns += waited_ns;
+}
+
+static __always_inline void count_switch(struct cp_thread *t, struct task_struct *task, u64 now_ns)
+{
+	u64 nvcsw = task->nvcsw;
+	bool voluntary = nvcsw != t->nvcsw;
+
+	t->nvcsw = nvcsw;
+	if (now_ns < cp_window.start_ns || now_ns >= cp_window.end_ns)
+		return;
+	if (voluntary)
+		t->voluntary_cnt++;
+	else
+		t->involuntary_cnt++;
+}
+
+static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
+					  const struct account_piece *second)
+{
+	const struct account_piece *wait = second->kind ? second : first;
+
+	t->wait_whole_ns = t->wait_kept_ns = 0;
+	if (!wait->kind || account_is_blocked(wait->kind))
+		return;
+	t->wait_whole_ns = wait->whole_ns;
+	t->wait_kept_ns = wait->end_ns - wait->start_ns;
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+static __always_inline void waiting_done(struct cp_thread *t, struct where *w,
+					 struct account_piece *first, struct account_piece *second,
+					 bool by_census)
+{
+	w->stack = by_census ? t->census_stack : t->stack;
+	w->process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, w, first);
+	cp_interval_done(t, w, second);
+	remember_wait(t, first, second);
+}
+
+static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
+				  struct account_switch *sw)
+{
+	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct account_piece running = {}, first = {}, second = {};
+	struct where w = { .tid = t->tid };
+	struct cp_process *p;
+
+	if (!may_account(t, sw->now_ns))
+		return;
+	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
+		t->run_since_ns = sw->now_ns - sw->ran_ns;
+		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
+		waiting_done(t, &w, &first, &second, by_census);
+	}
+	w.stack = 0;
+	w.process = t->process;
+	cp_running_done(t, &w, &running);
+	look_at_witness(t, task, sw->now_ns);
+	count_switch(t, task, sw->now_ns);
+	if (t->account.kind == ACCOUNT_DEAD) {
+		t->flags |= CP_THREAD_DIED;
+		report_thread(t, task,
+			      sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
+	} else if (sw->now_ns < cp_window.end_ns) {
+		p = process_of(task);
+		t->process = p ? p->id : 0;
+		t->stack = stack_of_current(ctx, task, 0, p);
+	}
+	account_done(t, sw->now_ns);
+}
+
+static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
+				  struct account_switch *sw)
+{
+	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct account_piece running = {}, first = {}, second = {};
+	struct where w = { .tid = t->tid };
+	int unseen;
+
+	if (!may_account(t, sw->now_ns))
+		return;
+	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
+	if (unseen && (first.kind || running.kind))
+		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
+						       CP_LOSS_SWITCH_UNSEEN,
+		     0);
+	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
+		w.process = t->process;
+		cp_running_done(t, &w, &running);
+		t->stack = 0;
+		by_census = false;
+	}
+	waiting_done(t, &w, &first, &second, by_census);
+	t->run_since_ns = sw->now_ns;
+	account_done(t, sw->now_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct cp_thread *out = thread_of(prev), *in = thread_of(next);
+	struct account_switch sw = {};
+	struct cp_cost *cost;
+	u32 zero = 0;
+
+	cost = bpf_map_lookup_elem(&cp_costs, &zero);
+	if (!cost)
+		return 0;
+	cost->switches++;
+	cost->in_switch = 1;
+	/* verifier: one test a pointer; "!in && !out" would become arithmetic on pointers */
+	if (in) {
+		sw.now_ns = bpf_ktime_get_ns();
+		enter(in, next, &sw);
+	}
+	if (out) {
+		if (!sw.now_ns)
+			sw.now_ns = bpf_ktime_get_ns();
+		sw.prev_state = prev_state;
+		sw.preempt = preempt;
+		sw.on_rq = prev->on_rq == 1;
+		if (bpf_core_field_exists(prev->se.sched_delayed))
+			sw.sched_delayed = prev->se.sched_delayed;
+		cost->target_switches++;
+		leave(ctx, out, prev, &sw);
+	}
+	cost->in_switch = 0;
+	if (sw.now_ns && !(cost->calls++ & 31)) {
+		cost->timed_calls++;
+		cost->timed_ns += bpf_ktime_get_ns() - sw.now_ns;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(cp_wakeup, struct task_struct *task)
+{
+	struct cp_thread *t = thread_of(task);
+
+	if (t)
+		account_wakeup(&t->account, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(cp_wakeup_new, struct task_struct *task)
+{
+	struct cp_thread *t = thread_of(task);
+	u64 now_ns = bpf_ktime_get_ns();
+
+	if (!t || !account_born(&t->account, now_ns))
+		return 0;
+	t->first_ns = now_ns;
+	if (now_ns >= cp_window.start_ns)
+		t->flags |= CP_THREAD_BORN;
+	return 0;
+}
+
+/* Runs in the parent; the child cannot run yet. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
+{
+	struct cp_thread *t;
+
+	if (!cp_config.all && !follows(bpf_get_current_task_btf(), task))
+		return 0;
+	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		lose(CP_LOSS_NO_STORAGE, 0);
+		return 0;
+	}
+	identify(t, task);
+	process_forked(bpf_get_current_task_btf(), task, clone_flags);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	struct cp_thread *t = thread_of(task);
+	struct cp_process *p;
+
+	if (!t)
+		return 0;
+	p = process_of(task);
+	/* what ran before belongs to the old program */
+	flush_unsampled(t, p ? p->id : 0);
+	identify(t, task); /* a thread that execs becomes the leader */
+	t->sampled = 0;
+	process_changed(task, CP_PROCESS_EXEC);
+	return 0;
+}
+
+/* Text came, went or moved: the process's addresses mean other code from now on. */
+SEC("tp_btf/mmap_lock_released")
+int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cp_process *p;
+
+	if (!thread_of(task) || task->mm != mm)
+		return 0;
+	p = process_of(task);
+	if (p && p->exec_vm != mm->exec_vm)
+		process_changed(task, CP_PROCESS_MAPS);
+	return 0;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Walks a user stack by unwind rows (bpf/row.h). symbolize/walk.c is the reference in user space.
+ *
+ * Built around what the verifier accepts and what reading user memory costs:
+ *  - one bpf_loop over steps; the walk's state lives in a map value, only pointers on the BPF stack, so that
+ *    the verifier sees equal states and stops exploring;
+ *  - binary searches are global functions, verified once, without data-dependent branches;
+ *  - user memory is read in windows of 2 KiB: a read costs its 80 to 300 ns whatever its size, a failing one
+ *    over 1000 ns. The window starts below the wanted word, since a saved rbp lies below its return address;
+ *  - rules are cached by (process, pc): threads block in the same few places. */
+#ifndef CP_BPF_WALK_BPF_H
+#define CP_BPF_WALK_BPF_H
+
+#include "bpf/state.bpf.h"
+
+enum {
+	WALK_WINDOW_BYTES = 2048,
+	WALK_WINDOW_WORDS = WALK_WINDOW_BYTES / 8,
+	WALK_WINDOW_BELOW_BYTES = 48,
+	WALK_CACHE_SLOTS = 4096,
+	WALK_FAMILIES = 2, /* switch, sample: may interrupt each other; the census has its own */
+	WALK_CPUS_MAX = 512,
+};
+
+/* Register sets: what is known of the frame being looked at. */
+enum walk_known {
+	KNOWN_RBX = 1,
+	KNOWN_FIRST = 2, /* all registers, in walk.reg: frame 0 */
+	KNOWN_SIGNAL =
+		4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
+};
+
+struct walk_rule {
+	u64 pc;
+	u32 rule; /* upper half of the row */
+	u32 space;
+};
+
+struct walk {
+	u64 ip, sp, bp, bx, di;
+	u64 reg[8]; /* by enum row_reg */
+	u64 ucontext;
+	u64 window_start, window_end; /* user addresses that are in window[] */
+	u64 fp_mask[2], signal_mask[2];
+	u32 known;		  /* enum walk_known */
+	u32 caller;		  /* 1: ip is a return address */
+	u32 space;		  /* struct cp_process */
+	u32 mapping, mapping_cnt; /* the space's range */
+	u32 mapping_at;		  /* last hit */
+	u32 cnt;
+	u32 stop; /* 0 while walking */
+	u64 frames[CP_FRAMES_MAX + 1];
+	u64 window[WALK_WINDOW_WORDS];
+};
+
+/* One per CPU and program family. */
+struct walk_scratch {
+	struct walk walk;
+	u64 kernel_frames[CP_FRAMES_MAX + 1];
+	u32 busy;
+	u32 pad;
+	struct walk_rule cache[WALK_CACHE_SLOTS];
+};
+
+/* Element (cpu * families + family); the last element is the census's. Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct walk_scratch);
+} cp_scratch __weak SEC(".maps");
+
+/* One element each, as large as the masks in cp_config say; user space fills them through mmap. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} cp_rows __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} cp_blocks __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} cp_mappings __weak SEC(".maps");
+
+/* verifier: bounds an index by a mask that it knows as a constant */
+#define BOUND(index, mask)              \
+	({                              \
+		u64 bounded_ = (index); \
+		hide(bounded_);         \
+		bounded_ &= (mask);     \
+		bounded_;               \
+	})
+
+/* The row that covers pc_off among rows lo..hi (both included), 0 if there is none. */
+__weak u64 find_row(u32 lo, u32 hi, u32 pc_off)
+{
+	u32 zero = 0;
+	u64 *rows = bpf_map_lookup_elem(&cp_rows, &zero), row;
+
+	if (!rows)
+		return 0;
+	for (int i = 0; i < 9; i++) { /* a block of 256 bytes has at most 256 rows */
+		u32 mid, after;
+
+		if (lo >= hi)
+			break;
+		mid = (lo + hi + 1) >> 1;
+		row = rows[BOUND(mid, cp_config.row_mask)];
+		after = (u32)((s64)((u64)pc_off - (u32)row) >>
+			      63); /* all ones: pc lies before mid */
+		hide(after);
+		lo = (lo & after) | (mid & ~after);
+		hi = (hi & ~after) | ((mid - 1) & after);
+		hide(lo);
+		hide(hi);
+	}
+	row = rows[BOUND(lo, cp_config.row_mask)];
+	return (u32)row > pc_off ? 0 : row;
+}
+
+/* The mapping that covers pc, as an index into cp_mappings; ~0 if there is none. */
+__weak u32 find_mapping(u32 lo, u32 cnt, u64 pc)
+{
+	u32 zero = 0, hi = lo + cnt, end = hi;
+	struct cp_mapping *mappings = bpf_map_lookup_elem(&cp_mappings, &zero), *m;
+
+	if (!mappings)
+		return ~0U;
+	for (int i = 0; i < 17; i++) {
+		u32 mid, below;
+
+		if (lo >= hi)
+			break;
+		mid = (lo + hi) >> 1;
+		m = &mappings[BOUND(mid, cp_config.mapping_mask)];
+		below = (u32)((s64)(pc - m->end) >> 63); /* all ones: pc < end */
+		hide(below);
+		hi = (hi & ~below) | (mid & below);
+		lo = (lo & below) | ((mid + 1) & ~below);
+		hide(lo);
+		hide(hi);
+	}
+	if (lo >= end)
+		return ~0U;
+	m = &mappings[BOUND(lo, cp_config.mapping_mask)];
+	return pc < m->start ? ~0U : lo;
+}
+
+struct walk_ctx {
+	struct walk *walk;
+	struct walk_rule *cache;
+	struct cp_mapping *mappings;
+	u32 *blocks;
+	struct task_struct *task; /* of the census; 0 = the current one */
+};
+
+/* One word of the user's stack, through the window. */
+static __always_inline bool read_word(struct walk_ctx *c, u64 addr, u64 *value, const bool census)
+{
+	struct walk *w = c->walk;
+	u64 start, size = WALK_WINDOW_BYTES, at;
+
+	if (addr & 7)
+		return census ? !bpf_copy_from_user_task(value, 8, (void *)addr, c->task, 0) :
+				!bpf_probe_read_user(value, 8, (void *)addr);
+	at = addr - w->window_start;
+	if (addr < w->window_start || addr + 8 > w->window_end) {
+		long rc;
+
+		start = (addr - WALK_WINDOW_BELOW_BYTES) & ~63ULL;
+		rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start, c->task, 0) :
+			      bpf_probe_read_user(w->window, size, (void *)start);
+		if (rc) { /* the end of the mapping: only what is left of this page */
+			start = addr;
+			size = 4096 - (addr & 4095);
+			if (size > WALK_WINDOW_BYTES)
+				size = WALK_WINDOW_BYTES;
+			hide(size);
+			if (size < 8 || size > WALK_WINDOW_BYTES)
+				return false;
+			rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start,
+							      c->task, 0) :
+				      bpf_probe_read_user(w->window, size, (void *)start);
+			if (rc) {
+				w->window_start = w->window_end = 0;
+				return false;
+			}
+		}
+		w->window_start = start;
+		w->window_end = start + size;
+		at = addr - start;
+	}
+	at = BOUND(at >> 3, WALK_WINDOW_WORDS - 1);
+	*value = w->window[at];
+	return true;
+}
+
+/* The rule for pc: cached, or from the rows. Returns 0, or why there is none (enum walk_stop); a mapping
+ * without rows gives a gap. */
+static __always_inline u32 find_rule(struct walk_ctx *c, u64 pc, u32 *rule)
+{
+	struct walk *w = c->walk;
+	u64 slot = ((pc ^ (u64)w->space << 42) * 0x9e3779b97f4a7c15ULL) >> 52;
+	struct walk_rule *cached = &c->cache[BOUND(slot, WALK_CACHE_SLOTS - 1)];
+	struct cp_mapping *m;
+	u64 off, row = 0;
+	u32 at;
+
+	if (cached->pc == pc && cached->space == w->space) {
+		*rule = cached->rule;
+		return 0;
+	}
+	m = &c->mappings[BOUND(w->mapping_at, cp_config.mapping_mask)];
+	if (pc < m->start || pc >= m->end) {
+		at = find_mapping(w->mapping, w->mapping_cnt, pc);
+		if (at == ~0U)
+			return WALK_NO_MAPPING;
+		w->mapping_at = at;
+		m = &c->mappings[BOUND(at, cp_config.mapping_mask)];
+	}
+	off = pc - m->base;
+	if (m->row_cnt && off >> ROW_BLOCK_SHIFT < m->block_cnt) {
+		u64 block = m->block + (off >> ROW_BLOCK_SHIFT);
+		u32 first = c->blocks[BOUND(block, cp_config.block_mask)];
+		u32 last = c->blocks[BOUND(block + 1, cp_config.block_mask)];
+
+		row = find_row(m->row + first, m->row + last, off);
+	}
+	*rule = row >> 32;
+	cached->pc = 0;
+	cached->rule = row >> 32;
+	cached->space = w->space;
+	cached->pc = pc;
+	return 0;
+}
+
+#define FP_RULE row_rule(row_make(ROW_RBP, 2, -2, ROW_RBX_LOST))
+
+static __always_inline bool frame_pointer_ok(const struct walk *w)
+{
+	return w->bp >= w->sp && w->bp - w->sp < ROW_FP_MAX_BYTES && !(w->bp & 7);
+}
+
+static __always_inline long step_signal(struct walk_ctx *c, u32 i, const bool census)
+{
+	struct walk *w = c->walk;
+	u64 sp = w->sp, new_sp = 0, ip = 0;
+
+	if (!read_word(c, sp + ROW_UCONTEXT_RBP, &w->bp, census) ||
+	    !read_word(c, sp + ROW_UCONTEXT_RBX, &w->bx, census) ||
+	    !read_word(c, sp + ROW_UCONTEXT_RDI, &w->di, census) ||
+	    !read_word(c, sp + ROW_UCONTEXT_RSP, &new_sp, census) ||
+	    !read_word(c, sp + ROW_UCONTEXT_RIP, &ip, census)) {
+		w->stop = WALK_UNREADABLE;
+		return 1;
+	}
+	w->signal_mask[(i >> 6) & 1] |= 1ULL << (i & 63);
+	w->ucontext = sp;
+	w->sp = new_sp; /* may be lower: the handler ran on another stack */
+	w->ip = ip;
+	w->caller = 0;
+	w->known = KNOWN_RBX | KNOWN_SIGNAL;
+	return 0;
+}
+
+static __always_inline u64 reg_ucontext_off(u32 reg)
+{
+	switch (reg) {
+	case ROW_REG_RAX:
+		return ROW_UCONTEXT_RAX;
+	case ROW_REG_RSI:
+		return ROW_UCONTEXT_RSI;
+	case ROW_REG_R13:
+		return ROW_UCONTEXT_R8 + 5 * 8;
+	case ROW_REG_R15:
+		return ROW_UCONTEXT_R8 + 7 * 8;
+	default: /* r8 .. r11 stand in order */
+		return ROW_UCONTEXT_R8 + (reg - ROW_REG_R8) * 8;
+	}
+}
+
+/* A register that only frame 0 and the frame under a signal frame know. */
+static __always_inline u64 known_register(struct walk_ctx *c, u32 reg, const bool census)
+{
+	struct walk *w = c->walk;
+	u64 value = 0, off;
+
+	if (w->known & KNOWN_FIRST)
+		return w->reg[BOUND(reg, 7)];
+	off = reg_ucontext_off(reg);
+	if ((w->known & KNOWN_SIGNAL) && read_word(c, w->ucontext + off, &value, census))
+		return value;
+	w->stop = WALK_UNSUPPORTED;
+	return 0;
+}
+
+/* The CFA by the rule; w->stop is set if it cannot be had. */
+static __always_inline u64 find_cfa(struct walk_ctx *c, u64 row, const bool census)
+{
+	struct walk *w = c->walk;
+	s64 off = row_off(row) * 8;
+	u64 value = 0;
+
+	switch (row_kind(row)) {
+	case ROW_RSP:
+	case ROW_RA_RDI:
+		return w->sp + off;
+	case ROW_RBP:
+		return w->bp + off;
+	case ROW_PLT:
+		return w->sp + 8 + ((w->ip & 15) >= (u64)row_off(row) ? 8 : 0);
+	case ROW_REG:
+		return known_register(c, row_x(row), census) + off;
+	case ROW_RBX:
+		if (w->known & KNOWN_RBX)
+			return w->bx + off;
+		break;
+	case ROW_DEREF_RBP:
+	case ROW_DEREF_RSP:
+		if (read_word(c, (row_kind(row) == ROW_DEREF_RBP ? w->bp : w->sp) + off, &value,
+			      census))
+			return value + row_x(row) * 8;
+		w->stop = WALK_UNREADABLE;
+		return 0;
+	}
+	w->stop = WALK_UNSUPPORTED;
+	return 0;
+}
+
+/* Where the kind leaves the small number of a row to rbx. */
+static __always_inline u32 row_rbx(u64 row)
+{
+	u32 kind = row_kind(row);
+
+	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ? ROW_RBX_LOST :
+										   row_x(row);
+}
+
+/* Restores the caller's rbp and rbx, as far as the row knows them. */
+static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, const bool census)
+{
+	struct walk *w = c->walk;
+	s64 rbp = row_rbp(row);
+	u32 rbx = row_rbx(row);
+
+	if (rbx >= 2) {
+		if (!read_word(c, cfa - 8 * (u64)rbx, &w->bx, census))
+			return false;
+	} else if (rbx == ROW_RBX_LOST) {
+		w->known &= ~KNOWN_RBX;
+	}
+	if (rbp == ROW_RBP_SAME)
+		return true;
+	return read_word(c, rbp == ROW_RBP_AT_RBP ? w->bp : cfa + rbp * 8, &w->bp, census);
+}
+
+static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool census)
+{
+	struct walk *w = c->walk;
+	u64 pc = w->ip - w->caller, row, cfa, ra = 0;
+	u32 rule = 0;
+
+	i = BOUND(i, CP_FRAMES_MAX);
+	w->frames[i] = w->ip;
+	w->cnt = i + 1;
+	if (cp_config.dwarf) {
+		w->stop = find_rule(c, pc, &rule);
+		if (w->stop)
+			return 1;
+	}
+	row = (u64)rule << 32;
+	if (row_kind(row) == ROW_GAP) {
+		if (!frame_pointer_ok(w)) {
+			w->stop = WALK_NO_ROW;
+			return 1;
+		}
+		w->fp_mask[(i >> 6) & 1] |= 1ULL << (i & 63);
+		row = (u64)FP_RULE << 32;
+	}
+	if (row_kind(row) == ROW_END) {
+		w->stop = WALK_ROOT;
+		return 1;
+	}
+	if (row_kind(row) == ROW_SIGNAL)
+		return step_signal(c, i, census);
+	cfa = find_cfa(c, row, census);
+	if (w->stop)
+		return 1;
+	if (row_kind(row) == ROW_RA_RDI) {
+		if (!(w->known & (KNOWN_FIRST | KNOWN_SIGNAL))) {
+			w->stop = WALK_UNSUPPORTED;
+			return 1;
+		}
+		ra = w->di;
+	} else {
+		if (cfa <= w->sp) {
+			w->stop = WALK_BAD_CFA;
+			return 1;
+		}
+		if (!read_word(c, cfa - 8, &ra, census)) {
+			w->stop = WALK_UNREADABLE;
+			return 1;
+		}
+	}
+	if (!restore_saved(c, row, cfa, census)) {
+		w->stop = WALK_UNREADABLE;
+		return 1;
+	}
+	w->sp = cfa;
+	w->ip = ra;
+	w->caller = 1;
+	w->known &= KNOWN_RBX;
+	if (!ra) {
+		w->stop = WALK_ZERO;
+		return 1;
+	}
+	return 0;
+}
+
+static long walk_step_current(u32 i, struct walk_ctx *c)
+{
+	return walk_step(i, c, false);
+}
+
+static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *c,
+				       struct task_struct *task, const struct cp_process *p)
+{
+	struct walk *w = &s->walk;
+	struct cp_range *range;
+	u32 zero = 0;
+
+	c->walk = w;
+	c->cache = s->cache;
+	c->mappings = bpf_map_lookup_elem(&cp_mappings, &zero);
+	c->blocks = bpf_map_lookup_elem(&cp_blocks, &zero);
+	c->task = 0;
+	w->cnt = 0;
+	w->stop = 0;
+	w->fp_mask[0] = w->fp_mask[1] = w->signal_mask[0] = w->signal_mask[1] = 0;
+	if (task->flags & PF_KTHREAD)
+		return false;
+	if (task->flags & (PF_IO_WORKER | PF_USER_WORKER)) {
+		w->stop = CP_STOP_IO_WORKER;
+		return false;
+	}
+	if (!c->mappings || !c->blocks)
+		return false;
+	range = p ? bpf_map_lookup_elem(&cp_ranges, &p->space) : 0;
+	if (!range) {
+		w->stop = p && p->generation ? CP_STOP_MAPS_CHANGED : CP_STOP_NO_ROWS;
+		return false;
+	}
+	w->space = p->space;
+	w->mapping = w->mapping_at = range->mapping;
+	w->mapping_cnt = range->mapping_cnt;
+	w->window_start = w->window_end = 0;
+	w->caller = 0;
+	w->known = KNOWN_RBX | KNOWN_FIRST;
+	return true;
+}
+
+static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
+{
+	w->ip = regs->ip;
+	w->sp = regs->sp;
+	w->bp = regs->bp;
+	w->bx = regs->bx;
+	w->di = regs->di;
+	w->reg[ROW_REG_RAX] = regs->ax;
+	w->reg[ROW_REG_R8] = regs->r8;
+	w->reg[ROW_REG_R9] = regs->r9;
+	w->reg[ROW_REG_R10] = regs->r10;
+	w->reg[ROW_REG_R11] = regs->r11;
+	w->reg[ROW_REG_RSI] = regs->si;
+	w->reg[ROW_REG_R13] = regs->r13;
+	w->reg[ROW_REG_R15] = regs->r15;
+	if (regs->cs == 0x33)
+		return true;
+	w->stop = CP_STOP_COMPAT;
+	return false;
+}
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "user/analysis/match_node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/analysis/match_sample.h"
+#include "user/base/mem.h"
+
+void match_node_move(struct match_node *n, uint32_t out, uint32_t req)
+{
+	uint32_t old = n->req_of[out];
+	uint32_t *link;
+
+	if (old != MATCH_NOBODY) {
+		for (link = &n->first[old]; *link != out;)
+			link = &n->next[*link];
+		*link = n->next[out];
+	}
+	n->req_of[out] = req;
+	n->next[out] = MATCH_NOBODY;
+	if (req == MATCH_NOBODY)
+		return;
+	for (link = &n->first[req]; *link < out;) /* MATCH_NOBODY is the largest number */
+		link = &n->next[*link];
+	n->next[out] = *link;
+	*link = out;
+}
+
+void match_node_kinds(const struct match_node *n, uint32_t *kinds)
+{
+	uint32_t *cnt = xcalloc((size_t)n->endpoints + 1, sizeof(*cnt));
+
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		kinds[o] = n->outs[o].endpoint * MATCH_ORDINALS;
+	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY; o = n->next[o]) {
+			uint32_t ord = cnt[n->outs[o].endpoint]++;
+
+			kinds[o] += ord < MATCH_ORDINALS ? ord : MATCH_ORDINALS - 1;
+		}
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY; o = n->next[o])
+			cnt[n->outs[o].endpoint] = 0;
+	}
+	free(cnt);
+}
+
+/* Requests open at some instant, by number. Those that ended are dropped when the list is walked. */
+struct open_list {
+	uint32_t *reqs;
+	size_t cnt, cap;
+};
+
+static void add_candidates(struct match_node *n, uint32_t o, const struct open_list *open,
+			   int64_t skew, size_t *cap)
+{
+	size_t at = n->cand_start[o], from = 0, fits = 0;
+
+	for (size_t i = 0; i < open->cnt; i++)
+		fits += n->reqs[open->reqs[i]].end + skew >= n->outs[o].end;
+	if (fits > MATCH_CANDIDATES_MAX) {
+		from = fits - MATCH_CANDIDATES_MAX;
+		n->cut_cnt += from;
+	}
+	for (size_t i = 0; i < open->cnt; i++) {
+		if (n->reqs[open->reqs[i]].end + skew < n->outs[o].end)
+			continue;
+		if (from) {
+			from--;
+			continue;
+		}
+		n->cands = xgrow(n->cands, cap, at + 1, sizeof(*n->cands));
+		n->cands[at++] = open->reqs[i];
+	}
+	n->cand_start[o + 1] = at;
+}
+
+void match_node_prepare(struct match_node *n)
+{
+	int64_t skew = n->skew;
+	struct open_list open = { 0 };
+	size_t cap = 0;
+	uint32_t r = 0;
+
+	n->cand_start = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->cand_start));
+	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
+	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
+	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
+	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
+	for (uint32_t i = 0; i < n->reqs_cnt; i++)
+		n->first[i] = MATCH_NOBODY;
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		size_t keep = 0;
+
+		n->req_of[o] = MATCH_NOBODY;
+		for (; r < n->reqs_cnt && n->reqs[r].start - skew <= n->outs[o].start; r++) {
+			open.reqs = xgrow(open.reqs, &open.cap, open.cnt + 1, sizeof(*open.reqs));
+			open.reqs[open.cnt++] = r;
+		}
+		for (size_t i = 0; i < open.cnt; i++)
+			if (n->reqs[open.reqs[i]].end + skew >= n->outs[o].start)
+				open.reqs[keep++] = open.reqs[i];
+		open.cnt = keep;
+		add_candidates(n, o, &open, skew, &cap);
+	}
+	free(open.reqs);
+}
+
+/* Before anything is known each candidate of a call is as good as another. */
+static void first_guess(struct match_node *n)
+{
+	uint32_t *calls = xcalloc((size_t)n->endpoints + 1, sizeof(*calls));
+
+	match_model_clear(&n->model);
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		size_t cnt = n->cand_start[o + 1] - n->cand_start[o];
+
+		calls[n->outs[o].endpoint]++;
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			match_model_add_pair(&n->model, &n->reqs[n->cands[c]], &n->outs[o],
+					     1.0 / (double)cnt);
+	}
+	for (uint32_t e = 0; e < n->endpoints; e++)
+		match_model_guess_counts(&n->model, e,
+					 (double)calls[e] / (n->reqs_cnt ? n->reqs_cnt : 1));
+	match_model_fit(&n->model);
+	free(calls);
+}
+
+static void add_all(struct match_node *n, double weight)
+{
+	const struct match_out *kids[MATCH_KIDS_MAX];
+
+	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
+		uint32_t cnt = 0;
+
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY && cnt < MATCH_KIDS_MAX;
+		     o = n->next[o])
+			kids[cnt++] = &n->outs[o];
+		match_model_add(&n->model, &n->reqs[r], kids, cnt, weight);
+	}
+}
+
+static void learn(struct match_node *n)
+{
+	match_model_clear(&n->model);
+	add_all(n, 1);
+	match_model_fit(&n->model);
+}
+
+static void learn_from_samples(struct match_node *n)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 1);
+	for (int i = 0; i < MATCH_SAMPLE_ROUNDS; i++) {
+		match_sampler_refresh(&s);
+		if (i >= MATCH_SAMPLE_ROUNDS / 2)
+			s.offer_any = MATCH_OFFER_ANY;
+		match_model_clear(&n->model);
+		for (int k = 0; k < MATCH_SAMPLE_SWEEPS; k++) {
+			match_sampler_sweep(&s);
+			match_sampler_note(&s, MATCH_SEEN_SHARE);
+			add_all(n, 1.0 / MATCH_SAMPLE_SWEEPS);
+		}
+		match_model_fit(&n->model);
+	}
+	for (int i = 0; i < MATCH_COOLING_SWEEPS; i++) {
+		s.temperature = 1 - (double)i / MATCH_COOLING_SWEEPS;
+		match_sampler_refresh(&s);
+		match_sampler_sweep(&s);
+	}
+	match_sampler_free(&s);
+}
+
+struct kind_place {
+	uint32_t kind;
+	double delay; /* mean, since the request's arrival */
+	uint64_t cnt;
+};
+
+static int by_delay(const void *a, const void *b)
+{
+	const struct kind_place *x = a, *y = b;
+
+	if (x->delay != y->delay)
+		return x->delay < y->delay ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* The kinds that occur, in the order in which requests usually make them. */
+static uint32_t order_kinds(const struct match_node *n, struct kind_place *places)
+{
+	uint32_t *kinds = xcalloc((size_t)n->outs_cnt + 1, sizeof(*kinds)), used = 0;
+
+	match_node_kinds(n, kinds);
+	for (uint32_t k = 0; k < n->model.kinds; k++)
+		places[k] = (struct kind_place){ .kind = k };
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		if (n->req_of[o] == MATCH_NOBODY)
+			continue;
+		places[kinds[o]].cnt++;
+		places[kinds[o]].delay += (double)(n->outs[o].start - n->reqs[n->req_of[o]].start);
+	}
+	for (uint32_t k = 0; k < n->model.kinds; k++) {
+		if (!places[k].cnt)
+			continue;
+		places[used] = places[k];
+		places[used].delay /= (double)places[used].cnt;
+		used++;
+	}
+	qsort(places, used, sizeof(*places), by_delay);
+	free(kinds);
+	return used;
+}
+
+/* Each endpoint for itself, each request offering one place at a time until all calls have one. */
+static void match_blind(struct match_node *n, bool *set)
+{
+	struct match_block b = { .kinds = set, .blind = true };
+
+	for (uint32_t e = 0; e < n->endpoints; e++) {
+		b.alone_endpoint = e;
+		for (int pass = 0; pass < MATCH_KIDS_MAX && match_block_solve(n, &b); pass++)
+			;
+	}
+}
+
+/* One round: kind by kind, then everything from a kind on. Returns how many calls changed hands. */
+static size_t round_of(struct match_node *n, bool *set, bool judge)
+{
+	struct kind_place *places = xcalloc((size_t)n->model.kinds + 1, sizeof(*places));
+	uint32_t used = order_kinds(n, places);
+	size_t changed = 0;
+	struct match_block b = { .kinds = set, .judge = judge };
+
+	for (uint32_t i = 0; i < used; i++) {
+		set[places[i].kind] = true;
+		b.alone_endpoint = places[i].kind / MATCH_ORDINALS;
+		changed += match_block_solve(n, &b);
+		set[places[i].kind] = false;
+	}
+	b.alone_endpoint = MATCH_NOBODY;
+	for (uint32_t i = used; i-- > 1;) {
+		set[places[i].kind] = true;
+		if (i + 1 < used) /* a set of one was tried above */
+			changed += match_block_solve(n, &b);
+	}
+	for (uint32_t i = 0; i < used; i++)
+		set[places[i].kind] = false;
+	free(places);
+	return changed;
+}
+
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+{
+	bool *set;
+
+	match_model_init(&n->model, kernels, n->classes, n->endpoints);
+	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
+	first_guess(n);
+	match_blind(n, set);
+	learn(n);
+	learn_from_samples(n);
+	for (int i = 0; i < MATCH_ROUNDS && round_of(n, set, false); i++)
+		;
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		n->posterior[o] = n->req_of[o] == MATCH_NOBODY ? 0 : 1;
+	round_of(n, set, true);
+	free(set);
+}
+
+void match_node_free(struct match_node *n)
+{
+	match_model_free(&n->model);
+	free(n->reqs);
+	free(n->outs);
+	free(n->cand_start);
+	free(n->cands);
+	free(n->req_of);
+	free(n->first);
+	free(n->next);
+	free(n->posterior);
+	*n = (struct match_node){ 0 };
+}

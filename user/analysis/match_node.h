@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The matching problem of one node: requests that it served, calls that it made, who caused which.
+ * Only library code of the matching method uses this header. */
+#ifndef CP_USER_ANALYSIS_MATCH_NODE_H
+#define CP_USER_ANALYSIS_MATCH_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/analysis/match_model.h"
+
+#define MATCH_NOBODY UINT32_MAX
+
+/* The calls of a request are a list in the order of their starts, through next. */
+struct match_node {
+	struct match_request *reqs; /* by start */
+	uint32_t reqs_cnt;
+	struct match_out *outs; /* by start */
+	uint32_t outs_cnt;
+	uint32_t classes, endpoints;
+	size_t *cand_start; /* by out: its candidates are cands[cand_start[o] .. cand_start[o + 1]) */
+	uint32_t *cands;    /* requests, ascending */
+	uint32_t *req_of;   /* by out, or MATCH_NOBODY */
+	uint32_t *first;    /* by request: its first call, or MATCH_NOBODY */
+	uint32_t *next;	    /* by out */
+	float *posterior;   /* by out */
+	uint64_t cut_cnt;   /* candidates left out by MATCH_CANDIDATES_MAX */
+	int64_t tick;	    /* ns */
+	int64_t skew;	    /* ticks */
+	struct match_model model;
+};
+
+/* Calls whose kind is in the set are taken from their requests; those that came from one request stay
+ * together and are given, as a group, to the requests where they fit best, all at once (assignment).
+ * Groups of calls without a request join if their endpoint is alone_endpoint. */
+struct match_block {
+	const bool *kinds; /* by kind */
+	uint32_t
+		alone_endpoint; /* calls to it that nobody caused join, one group each; or MATCH_NOBODY */
+	bool blind;		/* score each group as if the request made no other call */
+	bool judge;		/* lower posteriors to what this block says, change nothing */
+};
+
+/* Returns how many calls changed hands. */
+size_t match_block_solve(struct match_node *n, const struct match_block *b);
+
+/* Kind of each call as things are. kinds: by out; calls of nobody get ordinal 0. */
+void match_node_kinds(const struct match_node *n, uint32_t *kinds);
+/* Moves a call; req may be MATCH_NOBODY. O(calls of the two requests). */
+void match_node_move(struct match_node *n, uint32_t out, uint32_t req);
+
+/* Finds the candidates; reqs, outs and skew are filled in. Calls that a request may have made lie inside it,
+ * give or take skew. */
+void match_node_prepare(struct match_node *n);
+/* Learns and matches. kernels are borrowed. */
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels);
+void match_node_free(struct match_node *n);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Decoding of the ring buffer; see events.h. The kernel side is ours, but a record may be cut or of a kind
+ * that this version does not know: everything is checked before use. */
+#include "user/capture/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/base/hash.h"
+#include "user/base/mem.h"
+
+enum {
+	STACK_IDS_MAX = 1 << 26
+};
+
+static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
+{
+	size_t want_bytes;
+	struct cp_event_stack *copy;
+
+	if (len_bytes < sizeof(*e) || e->id >= STACK_IDS_MAX || !e->id)
+		return false;
+	want_bytes = sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]);
+	if (len_bytes < want_bytes)
+		return false;
+	if (e->id >= ev->stack_cap) {
+		size_t old_cap = ev->stack_cap;
+
+		ev->stacks = xgrow(ev->stacks, &ev->stack_cap, e->id + 1, sizeof(*ev->stacks));
+		memset(ev->stacks + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stacks));
+	}
+	copy = arena_alloc(&ev->arena, want_bytes);
+	memcpy(copy, e, want_bytes);
+	ev->stacks[e->id] = copy;
+	return true;
+}
+
+static bool take_thread(struct events *ev, const struct cp_event_thread *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e))
+		return false;
+	ev->threads = xgrow(ev->threads, &ev->thread_cap, ev->thread_cnt + 1, sizeof(*e));
+	ev->threads[ev->thread_cnt] = *e;
+	ev->threads[ev->thread_cnt++].comm[CP_COMM_BYTES - 1] = '\0';
+	return true;
+}
+
+static bool take_process(struct events *ev, const struct cp_event_process *e, size_t len_bytes)
+{
+	struct event_process *p;
+
+	if (len_bytes < sizeof(*e) || !e->process)
+		return false;
+	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
+	p = &ev->processes[ev->process_cnt];
+	*p = (struct event_process){ .event = *e, .space = e->process };
+	p->event.comm[CP_COMM_BYTES - 1] = '\0';
+	index_add(&ev->process_index, hash_u64(e->process), (uint32_t)ev->process_cnt);
+	ev->process_cnt++;
+	if (ev->process_seen)
+		ev->process_seen(ev->ctx, ev, p);
+	return true;
+}
+
+static bool take_interval(struct events *ev, const struct cp_event_interval *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns)
+		return false;
+	if (ev->sums)
+		interval_sums__add(ev->sums, e);
+	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
+		return true;
+	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
+	ev->intervals[ev->interval_cnt++] = *e;
+	return true;
+}
+
+int events_take(struct events *ev, const void *data, size_t len_bytes)
+{
+	bool good = false;
+
+	if (len_bytes) {
+		switch (*(const uint8_t *)data) {
+		case CP_EVENT_STACK:
+			good = take_stack(ev, data, len_bytes);
+			break;
+		case CP_EVENT_THREAD:
+			good = take_thread(ev, data, len_bytes);
+			break;
+		case CP_EVENT_INTERVAL:
+			good = take_interval(ev, data, len_bytes);
+			break;
+		case CP_EVENT_PROCESS:
+			good = take_process(ev, data, len_bytes);
+			break;
+		}
+	}
+	ev->bad_cnt += !good;
+	return 0;
+}
+
+struct event_process *events_process(const struct events *ev, uint32_t id)
+{
+	struct index_iter it = index_find(&ev->process_index, hash_u64(id));
+
+	for (; index_hit(&ev->process_index, &it); index_next(&ev->process_index, &it))
+		if (ev->processes[it.elem].event.process == id)
+			return &ev->processes[it.elem];
+	return NULL;
+}
+
+const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id)
+{
+	return id < ev->stack_cap ? ev->stacks[id] : NULL;
+}
+
+void events_free(struct events *ev)
+{
+	arena_free(&ev->arena);
+	free(ev->stacks);
+	free(ev->processes);
+	index_free(&ev->process_index);
+	free(ev->threads);
+	free(ev->intervals);
+	interval_sums__free(ev->sums);
+	strtab_free(&ev->strings);
+	*ev = (struct events){ 0 };
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What came out of the ring buffer, decoded and kept until names are known: stacks as addresses, processes,
+ * threads, intervals. */
+#ifndef CP_USER_CAPTURE_EVENTS_H
+#define CP_USER_CAPTURE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+
+#include "bpf/events.h"
+#include "user/base/arena.h"
+#include "user/base/index.h"
+#include "user/base/strtab.h"
+
+/* A process generation with what /proc told when it was announced. */
+struct event_process {
+	struct cp_event_process event;
+	uint32_t space;		      /* whose mappings it has */
+	uint32_t exe_sid, cgroup_sid; /* in events.strings */
+};
+
+struct events {
+	struct arena arena;		      /* stacks */
+	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
+	size_t stack_cap;		      /* ids below it */
+	struct event_process *processes;      /* in order of arrival */
+	size_t process_cnt, process_cap;
+	struct index process_index; /* by id */
+	struct cp_event_thread *threads;
+	size_t thread_cnt, thread_cap;
+	struct cp_event_interval *intervals; /* kept only if asked for */
+	size_t interval_cnt, interval_cap;
+	struct interval_sums *sums; /* NULL: intervals are not added up */
+	bool keep_intervals;
+	struct strtab strings;
+	uint64_t bad_cnt; /* records that make no sense */
+	/* called for each new process; may set space, exe_sid, cgroup_sid */
+	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	void *ctx;
+};
+
+/* One record of the ring: checked, then kept. Returns 0 also for a bad one, which is counted. */
+int events_take(struct events *ev, const void *data, size_t len_bytes);
+struct event_process *events_process(const struct events *ev, uint32_t id); /* NULL if unknown */
+const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id); /* NULL if lost */
+void events_free(struct events *ev);
+
+/* The sums that the kernel would have made of the intervals. */
+struct interval_sums;
+struct interval_sums *interval_sums__new(bool per_thread);
+void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e);
+size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
+			  const struct cp_sum **values);
+void interval_sums__free(struct interval_sums *s);
+
+#endif

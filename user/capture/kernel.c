@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel side of a capture; see kernel.h. */
+#include "user/capture/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "gen/causeprof.skel.h"
+#include "user/base/mem.h"
+#include "user/capture/sampler.h"
+#include "user/model/kinds.h"
+
+enum {
+	RING_DEFAULT_BYTES = 4 << 20,
+	RING_INTERVALS_BYTES = 32 << 20,
+	STACKS_DEFAULT = 1 << 18,
+	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
+	PIDS_MAX = 65536,
+};
+
+_Static_assert((int)ACCOUNT_RUNNING == (int)KIND_RUNNING, "kinds");
+_Static_assert((int)ACCOUNT_WOKEN == (int)KIND_WOKEN, "kinds");
+_Static_assert((int)ACCOUNT_SLEEP == (int)KIND_SLEEP, "kinds");
+_Static_assert((int)ACCOUNT_IDLE == (int)KIND_IDLE, "kinds");
+_Static_assert((int)ACCOUNT_CUT_START == (int)PART_CUT_START, "flags");
+_Static_assert((int)ACCOUNT_THROUGHOUT == (int)PART_ASLEEP_THROUGHOUT, "flags");
+_Static_assert((int)CP_SUM_FILTERED == (int)PART_FILTERED, "flags");
+_Static_assert((int)CP_SUM_NOT_SAMPLED == (int)PART_NOT_SAMPLED, "flags");
+_Static_assert((int)CP_STOP_IO_WORKER == (int)STOP_IO_WORKER, "stops");
+
+struct kernel {
+	struct causeprof_bpf *skel;
+	struct ring_buffer *ring;
+	struct sampler *sampler;
+	struct spaces_sizes sizes;
+	void *maps[3]; /* rows, blocks, mappings */
+	size_t map_bytes[3];
+	int cpu_cnt;
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+static uint32_t round_up(uint64_t bytes)
+{
+	uint32_t size_bytes = 4096;
+
+	while (size_bytes < bytes && size_bytes < 1U << 30)
+		size_bytes *= 2;
+	return size_bytes;
+}
+
+static void configure(struct kernel *k, const struct capture_opts *opts)
+{
+	struct cp_config *c = &k->skel->rodata->cp_config;
+	uint64_t ring_bytes = opts->ring_bytes;
+
+	if (!ring_bytes)
+		ring_bytes = opts->sink == SINK_SUMS ? RING_DEFAULT_BYTES : RING_INTERVALS_BYTES;
+	ring_bytes = round_up(ring_bytes);
+	*c = (struct cp_config){
+		.min_ns = opts->min_ns,
+		.max_ns = opts->max_ns,
+		.kind_mask = opts->kind_mask,
+		.all = opts->all,
+		.sums = opts->sink != SINK_INTERVALS,
+		.intervals = opts->sink != SINK_SUMS,
+		.per_thread = opts->per_thread,
+		.user_stacks = opts->user_stacks,
+		.kernel_stacks = opts->kernel_stacks,
+		.dwarf = !opts->frame_pointers,
+		.row_mask = k->sizes.row_cnt - 1,
+		.block_mask = k->sizes.block_cnt - 1,
+		.mapping_mask = k->sizes.mapping_cnt - 1,
+		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
+		.wake_bytes = (uint32_t)ring_bytes / 4,
+	};
+	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
+	bpf_map__set_max_entries(k->skel->maps.cp_scratch, (uint32_t)(k->cpu_cnt * FAMILIES + 1));
+	bpf_map__set_value_size(k->skel->maps.cp_rows, k->sizes.row_cnt * 8);
+	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
+	bpf_map__set_value_size(k->skel->maps.cp_mappings,
+				k->sizes.mapping_cnt * (uint32_t)sizeof(struct cp_mapping));
+	if (opts->stack_cnt_max) {
+		bpf_map__set_max_entries(k->skel->maps.cp_stacks, (uint32_t)opts->stack_cnt_max);
+		bpf_map__set_max_entries(k->skel->maps.cp_sums, (uint32_t)opts->stack_cnt_max * 4);
+	}
+}
+
+static int load_error(int rc, struct err *err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_set(
+			err, rc,
+			"this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
+	if (rc == -EPERM || rc == -EACCES)
+		return err_set(
+			err, rc,
+			"the kernel refuses to load the programs: run as root, or with CAP_BPF and "
+			"CAP_PERFMON (causeprof doctor tells what is missing)");
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "no memory for the kernel's maps (locked memory limit?)");
+	return err_set(
+		err, rc,
+		"the kernel refuses the programs: %s (causeprof doctor tells what is missing)",
+		strerror(-rc));
+}
+
+static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32_t how,
+		       struct err *err)
+{
+	int fd = bpf_map__fd(k->skel->maps.cp_targets);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (bpf_map_update_elem(fd, &ids[i], &how, BPF_ANY))
+			return err_errno(err, "cannot note target %u", ids[i]);
+	return 0;
+}
+
+static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	int rc;
+
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	libbpf_set_print(quiet);
+	k->skel = causeprof_bpf__open_opts(&open_opts);
+	if (!k->skel)
+		return load_error(-errno, err);
+	configure(k, opts);
+	rc = causeprof_bpf__load(k->skel);
+	if (rc)
+		return load_error(rc, err);
+	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
+	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+}
+
+static int attach_tracepoints(struct kernel *k, struct err *err)
+{
+	struct bpf_program *const programs[] = {
+		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
+		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
+	};
+	struct bpf_link **const links[] = {
+		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
+		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
+		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
+	};
+
+	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {
+		*links[i] = bpf_program__attach(programs[i]);
+		if (!*links[i])
+			return err_errno(err, "cannot attach %s to its tracepoint",
+					 bpf_program__name(programs[i]));
+	}
+	return 0;
+}
+
+int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *sizes,
+		 struct kernel **ret, struct err *err)
+{
+	struct kernel *k = xzalloc(sizeof(*k));
+	int rc;
+
+	k->sizes = *sizes;
+	k->cpu_cnt = libbpf_num_possible_cpus();
+	rc = load(k, opts, err);
+	if (!rc)
+		rc = attach_tracepoints(k, err);
+	if (!rc)
+		rc = sampler__open(bpf_program__fd(k->skel->progs.cp_sample), opts, &k->sampler,
+				   err);
+	if (rc) {
+		kernel__close(k);
+		return rc;
+	}
+	*ret = k;
+	return 0;
+}
+
+void kernel__close(struct kernel *k)
+{
+	if (!k)
+		return;
+	ring_buffer__free(k->ring);
+	sampler__close(k->sampler);
+	for (size_t i = 0; i < ARRAY_CNT(k->maps); i++)
+		if (k->maps[i])
+			munmap(k->maps[i], k->map_bytes[i]);
+	causeprof_bpf__destroy(k->skel);
+	free(k);
+}
+
+static void *map_array(struct kernel *k, size_t i, const struct bpf_map *map)
+{
+	void *p;
+
+	k->map_bytes[i] = (bpf_map__value_size(map) + 4095UL) & ~4095UL;
+	p = mmap(NULL, k->map_bytes[i], PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	return k->maps[i] = p;
+}
+
+int kernel__mappings(struct kernel *k, uint64_t **rows, uint32_t **blocks,
+		     struct cp_mapping **mappings, struct err *err)
+{
+	*rows = map_array(k, 0, k->skel->maps.cp_rows);
+	*blocks = map_array(k, 1, k->skel->maps.cp_blocks);
+	*mappings = map_array(k, 2, k->skel->maps.cp_mappings);
+	if (!*rows || !*blocks || !*mappings)
+		return err_errno(err, "cannot map the unwind tables");
+	return 0;
+}
+
+int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *range, struct err *err)
+{
+	/* what the arrays hold must be there before the range that points to it */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space, range, BPF_ANY))
+		return err_errno(err, "cannot publish unwind rows");
+	return 0;
+}
+
+static int run_iterator(struct bpf_program *program, struct err *err)
+{
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	int fd = -1, rc = 0;
+	char byte[64];
+	ssize_t n;
+
+	if (!link)
+		return err_errno(err, "cannot start the task iterator");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		rc = err_errno(err, "cannot start the task iterator");
+	while (!rc) {
+		n = read(fd, byte, sizeof(byte));
+		if (!n)
+			break;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			rc = err_errno(err, "the task iterator failed");
+	}
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return rc;
+}
+
+int kernel__census(struct kernel *k, enum census census, struct err *err)
+{
+	switch (census) {
+	case CENSUS_FIND:
+		return run_iterator(k->skel->progs.cp_census_find, err);
+	case CENSUS_OPEN:
+		return run_iterator(k->skel->progs.cp_census_open, err);
+	case CENSUS_CLOSE:
+		return run_iterator(k->skel->progs.cp_census_close, err);
+	}
+	return -EINVAL;
+}
+
+void kernel__set_window(struct kernel *k, const struct account_window *w)
+{
+	struct account_window *shared = &k->skel->data->cp_window;
+
+	/* the end first: until the start is there nothing lies inside */
+	__atomic_store_n(&shared->end_ns, w->end_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shared->start_ns, w->start_ns, __ATOMIC_SEQ_CST);
+}
+
+int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *err)
+{
+	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.cp_ring), fn, ctx, NULL);
+	return k->ring ? 0 : err_errno(err, "cannot read the ring buffer");
+}
+
+int kernel__event_fd(const struct kernel *k)
+{
+	return ring_buffer__epoll_fd(k->ring);
+}
+
+int kernel__consume(struct kernel *k, struct err *err)
+{
+	int rc = ring_buffer__consume(k->ring);
+
+	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
+}
+
+int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
+		 struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	size_t key_cap = 0, value_cap = 0;
+	uint32_t batch, next, n;
+	void *in = NULL;
+	int fd = bpf_map__fd(k->skel->maps.cp_sums), rc;
+
+	*keys = NULL;
+	*values = NULL;
+	*cnt = 0;
+	do {
+		/* a batch takes whole buckets: -ENOSPC asks for more room */
+		n = 16384;
+		*keys = xgrow(*keys, &key_cap, *cnt + n, sizeof(**keys));
+		*values = xgrow(*values, &value_cap, *cnt + n, sizeof(**values));
+		rc = bpf_map_lookup_batch(fd, in, &next, *keys + *cnt, *values + *cnt, &n, &opts);
+		if (rc && rc != -ENOENT)
+			return err_set(err, rc, "reading the sums: %s", strerror(-rc));
+		*cnt += n;
+		batch = next;
+		in = &batch;
+	} while (!rc);
+	return 0;
+}
+
+void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)
+{
+	struct bpf_program *p;
+
+	for (size_t i = 0; i < cnt; i++)
+		losses[i] = i < ARRAY_CNT(k->skel->bss->cp_loss) ? k->skel->bss->cp_loss[i] :
+								   (struct cp_loss){ 0 };
+	bpf_object__for_each_program(p, k->skel->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len_bytes = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len_bytes))
+			losses[LOSS_RECURSION].events += info.recursion_misses;
+	}
+}
+
+void kernel__cost(const struct kernel *k, struct cp_cost *total)
+{
+	struct cp_cost *cpus = xcalloc((size_t)k->cpu_cnt, sizeof(*cpus));
+	uint32_t zero = 0;
+
+	*total = (struct cp_cost){ 0 };
+	if (!bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.cp_costs), &zero, cpus)) {
+		for (int i = 0; i < k->cpu_cnt; i++) {
+			total->switches += cpus[i].switches;
+			total->target_switches += cpus[i].target_switches;
+			total->calls += cpus[i].calls;
+			total->timed_calls += cpus[i].timed_calls;
+			total->timed_ns += cpus[i].timed_ns;
+			total->samples += cpus[i].samples;
+		}
+	}
+	free(cpus);
+}
+
+/* The kernel says it of each map in fdinfo. */
+static uint64_t memlock_bytes(int fd)
+{
+	char *path = xasprintf("/proc/self/fdinfo/%d", fd), line[256];
+	unsigned long long bytes = 0;
+	FILE *f = fopen(path, "re");
+
+	free(path);
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	fclose(f);
+	return bytes;
+}
+
+uint64_t kernel__map_bytes(const struct kernel *k)
+{
+	uint64_t bytes = 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, k->skel->obj) bytes += memlock_bytes(bpf_map__fd(map));
+	return bytes;
+}
+
+const char *kernel__sampling(const struct kernel *k)
+{
+	return sampler__name(k->sampler);
+}
+
+uint64_t kernel__sample_period_ns(const struct kernel *k)
+{
+	return sampler__period_ns(k->sampler);
+}

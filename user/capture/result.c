@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From addresses and sums to a profile with names; see result.h. */
+#include "user/capture/result.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/row.h"
+#include "user/base/hash.h"
+#include "user/base/mem.h"
+
+enum {
+	TRIM_SEARCH_FRAMES = 16
+};
+
+_Static_assert((int)SYM_HOSTILE == (int)NAME_HOSTILE, "reasons");
+_Static_assert((int)SYM_REASON_MAX == (int)NAME_REASON_MAX, "reasons");
+_Static_assert((int)WALK_ROOT == (int)STOP_ROOT, "stops");
+_Static_assert((int)WALK_DEPTH == (int)STOP_DEPTH, "stops");
+_Static_assert((int)CP_STOP_COMPAT == (int)STOP_COMPAT, "stops");
+_Static_assert((int)WALK_BY_FP == (int)FRAME_BY_FP, "frame flags");
+
+/* (space, address, way of looking up) -> its frames in the profile, outermost first. */
+struct named {
+	uint64_t space, addr;
+	uint32_t flags;	     /* enum frame_flag that the frames carry */
+	uint32_t first, cnt; /* in builder.frames */
+};
+
+/* (stack, process) -> stack in the profile. */
+struct built_stack {
+	uint32_t id, process, stack;
+};
+
+struct builder {
+	const struct result_input *in;
+	struct profile *p;
+	struct named *named;
+	size_t named_cnt, named_cap;
+	struct index named_index;
+	uint32_t *frames;
+	size_t frame_cnt, frame_cap;
+	struct built_stack *stacks;
+	size_t stack_cnt, stack_cap;
+	struct index stack_index;
+	uint32_t *processes; /* by event process id, +1 element */
+	size_t process_cap;
+	uint32_t *threads;	   /* parallel to events.threads */
+	struct index thread_index; /* by tid: the last one that had it */
+};
+
+static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i,
+			       uint64_t addr, uint32_t flags)
+{
+	const struct sym_frame *sf = &r->frames[i];
+	struct frame f = { .flags = (uint8_t)flags, .kind = FRAME_USER };
+
+	f.name_sid = profile__string(b->p, sf->name);
+	f.module_sid = profile__string(b->p, r->module);
+	f.file_sid = profile__string(b->p, sf->file);
+	f.line = sf->line;
+	f.reason = (uint8_t)r->reason;
+	if (sf->jit)
+		f.kind = FRAME_JIT;
+	if (sf->inlined) {
+		f.flags |= FRAME_INLINED;
+		f.addr = 0;
+	} else {
+		f.addr = addr;
+	}
+	return f;
+}
+
+static uint32_t add_names(struct builder *b, uint64_t space, uint64_t addr, uint32_t flags,
+			  enum sym_pc pc)
+{
+	struct sym_result r;
+	uint32_t at;
+
+	if (space)
+		symbolizer__resolve_user(b->in->symbolizer, space, addr, pc, &r);
+	else
+		symbolizer__resolve_kernel(b->in->symbolizer, addr, pc, &r);
+	b->named = xgrow(b->named, &b->named_cap, b->named_cnt + 1, sizeof(*b->named));
+	at = (uint32_t)b->named_cnt++;
+	b->named[at] =
+		(struct named){ space, addr, flags, (uint32_t)b->frame_cnt, (uint32_t)r.cnt };
+	for (size_t i = r.cnt; i-- > 0;) {
+		struct frame f = make_frame(b, &r, i, addr, flags);
+
+		if (!space)
+			f.kind = FRAME_KERNEL;
+		b->frames = xgrow(b->frames, &b->frame_cap, b->frame_cnt + 1, sizeof(*b->frames));
+		b->frames[b->frame_cnt++] = profile__add_frame(b->p, &f);
+	}
+	return at;
+}
+
+static const struct named *name_address(struct builder *b, uint64_t space, uint64_t addr,
+					uint32_t flags)
+{
+	uint64_t hash = hash_pair(hash_pair(space, addr), flags);
+	struct index_iter it = index_find(&b->named_index, hash);
+	uint32_t at;
+
+	for (; index_hit(&b->named_index, &it); index_next(&b->named_index, &it)) {
+		const struct named *n = &b->named[it.elem];
+
+		if (n->space == space && n->addr == addr && n->flags == flags)
+			return n;
+	}
+	at = add_names(b, space, addr, flags,
+		       flags & FRAME_EXACT_PC ? SYM_PC_EXACT : SYM_PC_RETURN);
+	index_add(&b->named_index, hash, at);
+	return &b->named[at];
+}
+
+static uint32_t push(struct builder *b, uint32_t stack, const struct named *n)
+{
+	for (uint32_t i = 0; i < n->cnt; i++)
+		stack = profile__add_stack(b->p, stack, b->frames[n->first + i]);
+	return stack;
+}
+
+static uint32_t push_mark(struct builder *b, uint32_t stack, int stop)
+{
+	const char *text = model_stop_reason(stop);
+	struct frame f = { .kind = FRAME_MARK };
+
+	if (!*text)
+		return stack;
+	f.name_sid = profile__string(b->p, text);
+	return profile__add_stack(b->p, stack, profile__add_frame(b->p, &f));
+}
+
+static bool bit(const __u64 mask[2], size_t i)
+{
+	return mask[i >> 6] >> (i & 63) & 1;
+}
+
+static uint32_t push_user(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
+			  uint64_t space)
+{
+	const __u64 *frames = e->frames + e->kernel_cnt;
+
+	for (size_t i = e->user_cnt; i-- > 0;) {
+		uint32_t flags = 0;
+
+		if (!i || bit(e->signal_mask, i - 1))
+			flags |= FRAME_EXACT_PC;
+		if (bit(e->fp_mask, i))
+			flags |= FRAME_BY_FP;
+		if (bit(e->signal_mask, i))
+			flags |= FRAME_SIGNAL;
+		stack = push(b, stack, name_address(b, space, frames[i], flags));
+	}
+	return stack;
+}
+
+static const char *kernel_name(struct builder *b, uint64_t addr)
+{
+	const struct named *n = name_address(b, 0, addr, 0);
+
+	return profile__str(b->p, b->p->frames.items[b->frames[n->first]].name_sid);
+}
+
+/* How many leaf frames are not the thread's own business: how the kernel got from schedule() to the program
+ * that recorded the stack. */
+static size_t trimmed_cnt(struct builder *b, const struct cp_event_stack *e)
+{
+	size_t cut = 0;
+
+	for (size_t i = 0; i < e->kernel_cnt && i < TRIM_SEARCH_FRAMES; i++)
+		if (!strcmp(kernel_name(b, e->frames[i]), "__schedule"))
+			cut = i + 1;
+	return cut < e->kernel_cnt ? cut : 0;
+}
+
+static uint32_t push_kernel(struct builder *b, uint32_t stack, const struct cp_event_stack *e)
+{
+	size_t trimmed = trimmed_cnt(b, e);
+
+	for (size_t i = e->kernel_cnt; i-- > trimmed;)
+		stack = push(b, stack,
+			     name_address(b, 0, e->frames[i], i || trimmed ? 0 : FRAME_EXACT_PC));
+	return stack;
+}
+
+static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_process *process)
+{
+	const struct cp_event_stack *e = events_stack(b->in->events, id);
+	uint32_t stack;
+
+	if (!e)
+		return push_mark(b, 0, STOP_LOST);
+	stack = push_mark(b, 0, e->stop);
+	stack = push_user(b, stack, e, process ? process->space : UINT32_MAX);
+	return push_kernel(b, stack, e);
+}
+
+static uint32_t stack_of(struct builder *b, uint32_t id, uint32_t process)
+{
+	uint64_t hash = hash_pair(id, process);
+	struct index_iter it = index_find(&b->stack_index, hash);
+	struct built_stack built = { .id = id, .process = process };
+
+	for (; index_hit(&b->stack_index, &it); index_next(&b->stack_index, &it)) {
+		const struct built_stack *s = &b->stacks[it.elem];
+
+		if (s->id == id && s->process == process)
+			return s->stack;
+	}
+	built.stack = build_stack(b, id, events_process(b->in->events, process));
+	b->stacks = xgrow(b->stacks, &b->stack_cap, b->stack_cnt + 1, sizeof(*b->stacks));
+	index_add(&b->stack_index, hash, (uint32_t)b->stack_cnt);
+	b->stacks[b->stack_cnt++] = built;
+	return built.stack;
+}
+
+static void add_processes(struct builder *b)
+{
+	const struct events *ev = b->in->events;
+
+	for (size_t i = 0; i < ev->process_cnt; i++) {
+		const struct event_process *e = &ev->processes[i];
+		struct process pr = {
+			.pid = e->event.tgid,
+			.ns_pid = e->event.ns_tgid,
+			.parent_pid = e->event.parent_tgid,
+			.generation = e->event.generation,
+			.start_ns = e->event.start_ns,
+			.comm_sid = profile__string(b->p, e->event.comm),
+			.exe_sid = profile__string(b->p, strtab_get(&ev->strings, e->exe_sid)),
+			.cgroup_sid =
+				profile__string(b->p, strtab_get(&ev->strings, e->cgroup_sid)),
+		};
+		size_t old_cap = b->process_cap;
+
+		b->processes = xgrow(b->processes, &b->process_cap, e->event.process + 1,
+				     sizeof(*b->processes));
+		memset(b->processes + old_cap, 0,
+		       (b->process_cap - old_cap) * sizeof(*b->processes));
+		b->processes[e->event.process] = profile__add_process(b->p, &pr);
+	}
+}
+
+static uint32_t process_number(const struct builder *b, uint32_t id)
+{
+	return id < b->process_cap ? b->processes[id] : 0;
+}
+
+static void add_threads(struct builder *b)
+{
+	const struct events *ev = b->in->events;
+
+	b->threads = xcalloc(ev->thread_cnt, sizeof(*b->threads));
+	for (size_t i = 0; i < ev->thread_cnt; i++) {
+		const struct cp_event_thread *e = &ev->threads[i];
+		struct thread t = {
+			.tid = e->tid,
+			.ns_tid = e->ns_tid,
+			.process = process_number(b, e->process),
+			.comm_sid = profile__string(b->p, e->comm),
+			.first_ns = e->first_ns,
+			.last_ns = e->last_ns,
+			.running_ns = e->running_ns,
+			.runnable_ns = e->runnable_ns,
+			.blocked_ns = e->blocked_ns,
+			.kernel_running_ns = e->exec_ns,
+			.kernel_runnable_ns = e->delay_ns,
+			.voluntary_cnt = e->voluntary_cnt,
+			.involuntary_cnt = e->involuntary_cnt,
+			.sample_cnt = e->sample_cnt,
+			.flags = e->flags,
+		};
+
+		if (t.last_ns < t.first_ns)
+			t.last_ns = t.first_ns;
+		b->threads[i] = profile__add_thread(b->p, &t);
+		index_add(&b->thread_index, hash_u64(e->tid), (uint32_t)i);
+	}
+}
+
+static uint32_t thread_of_tid(const struct builder *b, uint32_t tid)
+{
+	struct index_iter it = index_find(&b->thread_index, hash_u64(tid));
+	uint32_t found = 0;
+
+	for (; index_hit(&b->thread_index, &it); index_next(&b->thread_index, &it))
+		if (b->in->events->threads[it.elem].tid == tid)
+			found = b->threads[it.elem];
+	return found;
+}
+
+static bool without_stack(uint32_t flags)
+{
+	return flags & (PART_FILTERED | PART_NOT_SAMPLED);
+}
+
+static void add_sums(struct builder *b)
+{
+	for (size_t i = 0; i < b->in->sum_cnt; i++) {
+		const struct cp_sum_key *k = &b->in->keys[i];
+		struct sum s = {
+			.process = process_number(b, k->process),
+			.thread = k->tid ? thread_of_tid(b, k->tid) : 0,
+			.slice = k->slice,
+			.gate = k->gate,
+			.kind = k->kind,
+			.flags = k->flags,
+			.latency_class = k->latency_class,
+			.ns = b->in->values[i].ns,
+			.cnt = b->in->values[i].cnt,
+		};
+
+		if (!without_stack(k->flags))
+			s.stack = stack_of(b, k->stack, k->process);
+		profile__add_sum(b->p, &s);
+	}
+}
+
+static void add_intervals(struct builder *b)
+{
+	const struct events *ev = b->in->events;
+
+	for (size_t i = 0; i < ev->interval_cnt; i++) {
+		const struct cp_event_interval *e = &ev->intervals[i];
+		struct interval iv = {
+			.start_ns = e->start_ns,
+			.end_ns = e->end_ns,
+			.thread = thread_of_tid(b, e->tid),
+			.kind = e->kind,
+			.flags = e->flags,
+		};
+
+		if (e->stack && !without_stack(e->flags))
+			iv.stack = stack_of(b, e->stack, e->process);
+		profile__add_interval(b->p, &iv);
+	}
+}
+
+static bool stack_failed(int stop)
+{
+	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO &&
+	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
+}
+
+/* Stacks that end early are a loss of knowledge, known to the nanosecond. */
+static void add_losses(struct builder *b)
+{
+	for (int i = 0; i < LOSS_CAUSE_MAX; i++)
+		if (b->in->losses[i].events)
+			profile__add_loss(b->p, i, b->in->losses[i].events,
+					  b->in->losses[i].ns ? b->in->losses[i].ns : UINT64_MAX);
+	for (size_t i = 0; i < b->in->sum_cnt; i++) {
+		const struct cp_event_stack *e = events_stack(b->in->events, b->in->keys[i].stack);
+
+		if (without_stack(b->in->keys[i].flags))
+			continue;
+		if (!e)
+			profile__add_loss(b->p, LOSS_RING_FULL_STACK, 0, b->in->values[i].ns);
+		else if (stack_failed(e->stop))
+			profile__add_loss(b->p,
+					  e->stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
+								       LOSS_WALK_STOPPED,
+					  b->in->values[i].cnt, b->in->values[i].ns);
+	}
+}
+
+static void builder_fini(struct builder *b)
+{
+	free(b->named);
+	index_free(&b->named_index);
+	free(b->frames);
+	free(b->stacks);
+	index_free(&b->stack_index);
+	free(b->processes);
+	free(b->threads);
+	index_free(&b->thread_index);
+}
+
+int result_build(const struct result_input *in, struct profile *p, struct err *err)
+{
+	struct builder b = { .in = in, .p = p };
+
+	add_processes(&b);
+	add_threads(&b);
+	add_sums(&b);
+	add_intervals(&b);
+	add_losses(&b);
+	builder_fini(&b);
+	return profile__check(p, err);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct cp_sum_key));
+}
+
+struct keyed {
+	struct cp_sum_key key;
+	struct cp_sum value;
+};
+
+static struct keyed *sorted(const struct cp_sum_key *keys, const struct cp_sum *values, size_t cnt)
+{
+	struct keyed *all = xcalloc(cnt, sizeof(*all));
+
+	for (size_t i = 0; i < cnt; i++)
+		all[i] = (struct keyed){ keys[i], values[i] };
+	qsort(all, cnt, sizeof(*all), compare_keys);
+	return all;
+}
+
+int result_compare(const struct result_input *in, const struct interval_sums *sums, struct err *err)
+{
+	const struct cp_sum_key *keys;
+	const struct cp_sum *values;
+	size_t cnt = interval_sums__get(sums, &keys, &values), i;
+	struct keyed *a = sorted(in->keys, in->values, in->sum_cnt), *b = sorted(keys, values, cnt);
+	int rc = 0;
+
+	for (i = 0; i < cnt && i < in->sum_cnt; i++)
+		if (memcmp(&a[i], &b[i], sizeof(a[i])))
+			break;
+	if (i < cnt || i < in->sum_cnt)
+		rc = err_set(err, -EINVAL,
+			     "the two sinks differ at sum %zu of %zu and %zu: stack %u kind %u has "
+			     "%" PRIu64 " ns by sums, stack %u kind %u %" PRIu64 " ns by intervals",
+			     i, in->sum_cnt, cnt, i < in->sum_cnt ? a[i].key.stack : 0,
+			     i < in->sum_cnt ? a[i].key.kind : 0,
+			     (uint64_t)(i < in->sum_cnt ? a[i].value.ns : 0),
+			     i < cnt ? b[i].key.stack : 0, i < cnt ? b[i].key.kind : 0,
+			     (uint64_t)(i < cnt ? b[i].value.ns : 0));
+	free(a);
+	free(b);
+	return rc;
+}

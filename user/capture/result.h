@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From addresses and sums to a profile with names. */
+#ifndef CP_USER_CAPTURE_RESULT_H
+#define CP_USER_CAPTURE_RESULT_H
+
+#include "symbolize/symbolizer.h"
+#include "user/capture/events.h"
+#include "user/model/profile.h"
+
+struct result_input {
+	const struct events *events;
+	struct symbolizer *symbolizer;
+	const struct cp_sum_key *keys;
+	const struct cp_sum *values;
+	size_t sum_cnt;
+	struct cp_loss losses[LOSS_CAUSE_MAX];
+};
+
+/* Fills all tables of p but the header. O(stacks * depth + sums). */
+int result_build(const struct result_input *in, struct profile *p, struct err *err);
+
+/* The kernel's sums and those made of intervals must be equal to the nanosecond: 0, or -EINVAL with the
+ * first difference. Only meaningful when nothing was lost. */
+int result_compare(const struct result_input *in, const struct interval_sums *sums,
+		   struct err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A capture from start to profile:
+ *	session__open   load, attach, find the targets and their code; the window is still closed
+ *	session__run    open the window, keep reading, close it
+ *	session__result names for all addresses; one profile
+ *	session__close  at any time; leaves nothing behind
+ * Staged and without globals: two sessions can live beside each other. */
+#ifndef CP_USER_CAPTURE_SESSION_H
+#define CP_USER_CAPTURE_SESSION_H
+
+#include <stdbool.h>
+
+#include "user/base/err.h"
+#include "user/capture/options.h"
+#include "user/model/profile.h"
+
+struct session;
+
+/* opts and what it points to must live as long as the session. */
+int session__open(const struct capture_opts *opts, struct session **ret, struct err *err);
+/* Until the duration is over, all targets are gone, or stop_fd (a signalfd; -1 = none) is readable. tick, if
+ * not NULL, is called about ten times a second with the time since the window opened. */
+int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
+		 void *ctx, struct err *err);
+/* The profile is owned by the caller. */
+int session__result(struct session *s, struct profile **ret, struct err *err);
+void session__close(struct session *s); /* NULL is fine */
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Address spaces and their rows; see spaces.h. */
+#include "user/capture/spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbolize/maps.h"
+#include "symbolize/rows.h"
+#include "user/base/hash.h"
+#include "user/base/index.h"
+#include "user/base/mem.h"
+
+enum {
+	ROWS_MIN = 1 << 20,
+	BLOCKS_MIN = 1 << 19,
+	MAPPINGS_MIN = 1 << 14
+};
+
+/* A file that somebody maps; the vdso is the one with inode 0. */
+struct rows_file {
+	uint64_t dev, inode, size_bytes;
+	int64_t mtime_ns;
+	struct row_table table; /* rows and blocks freed once they are in the arrays */
+	uint32_t row, block;	/* where */
+	bool placed;
+	bool failed;
+};
+
+struct spaces {
+	struct rows_file *files;
+	size_t file_cnt, file_cap;
+	struct index file_index;
+	struct spaces_sizes sizes;
+	uint64_t *rows;
+	uint32_t *blocks;
+	struct cp_mapping *mappings;
+	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
+	struct spaces_stats stats;
+};
+
+struct spaces *spaces__new(void)
+{
+	return xzalloc(sizeof(struct spaces));
+}
+
+void spaces__free(struct spaces *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->file_cnt; i++)
+		rows_free(&s->files[i].table);
+	free(s->files);
+	index_free(&s->file_index);
+	free(s);
+}
+
+/* The file behind a mapping: through map_files, which is the mapped file itself whatever became of its
+ * path; else by path inside the process's root, if it is still the same file. */
+static int open_mapped(pid_t pid, const struct maps_entry *e)
+{
+	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
+			       (unsigned long)e->end);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	free(path);
+	if (fd >= 0)
+		return fd;
+	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	free(path);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
+{
+	uint64_t started_ns = now_ns();
+	struct rows_file *f;
+	int rc;
+
+	s->files = xgrow(s->files, &s->file_cap, s->file_cnt + 1, sizeof(*s->files));
+	f = &s->files[s->file_cnt];
+	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
+	f->size_bytes = (uint64_t)st->st_size;
+	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	rc = fd < 0 ? rows_compile_vdso(&f->table, NULL) : rows_compile_fd(fd, &f->table, NULL);
+	f->failed = rc != 0;
+	s->stats.file_cnt++;
+	s->stats.failed_file_cnt += f->failed;
+	s->stats.compile_ns += now_ns() - started_ns;
+	index_add(&s->file_index, hash, (uint32_t)s->file_cnt);
+	return (uint32_t)s->file_cnt++;
+}
+
+static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
+{
+	int64_t mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	uint64_t hash = hash_pair(st->st_dev, st->st_ino);
+	struct index_iter it = index_find(&s->file_index, hash);
+
+	for (; index_hit(&s->file_index, &it); index_next(&s->file_index, &it)) {
+		const struct rows_file *f = &s->files[it.elem];
+
+		if (f->dev == st->st_dev && f->inode == st->st_ino && f->mtime_ns == mtime_ns &&
+		    f->size_bytes == (uint64_t)st->st_size)
+			return it.elem;
+	}
+	return add_file(s, st, fd, hash);
+}
+
+/* The file of an executable mapping as an index into files, or -1: memory without rows. */
+static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
+{
+	struct stat st = { 0 };
+	int64_t file = -1;
+	int fd;
+
+	if (!strcmp(e->path, "[vdso]"))
+		return find_file(s, &st, -1);
+	if (!e->inode)
+		return -1;
+	fd = open_mapped(pid, e);
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		file = find_file(s, &st, fd);
+	close(fd);
+	return file;
+}
+
+void spaces__prepare(struct spaces *s, pid_t pid)
+{
+	struct maps maps = { 0 };
+
+	if (maps_read(&maps, pid, NULL))
+		return;
+	for (size_t i = 0; i < maps.cnt; i++)
+		if (maps.entries[i].perms & MAPS_EXEC)
+			file_of(s, pid, &maps.entries[i]);
+	maps_free(&maps);
+}
+
+static uint32_t power_of_two(uint64_t need, uint32_t least)
+{
+	uint32_t cnt = least;
+
+	while (cnt < need && cnt < 1U << 31)
+		cnt *= 2;
+	return cnt;
+}
+
+struct spaces_sizes spaces__sizes(const struct spaces *s)
+{
+	uint64_t row_cnt = 0, block_cnt = 0;
+
+	for (size_t i = 0; i < s->file_cnt; i++) {
+		row_cnt += s->files[i].table.row_cnt;
+		block_cnt += s->files[i].table.block_cnt + 1;
+	}
+	return (struct spaces_sizes){
+		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
+		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
+		.mapping_cnt = MAPPINGS_MIN,
+	};
+}
+
+void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
+		 uint32_t *blocks, struct cp_mapping *mappings)
+{
+	s->sizes = *sizes;
+	s->rows = rows;
+	s->blocks = blocks;
+	s->mappings = mappings;
+}
+
+/* Copies a file's rows into the arrays. */
+static int place(struct spaces *s, struct rows_file *f)
+{
+	struct row_table *t = &f->table;
+
+	if (f->placed || f->failed || !t->row_cnt)
+		return 0;
+	if (t->row_cnt > s->sizes.row_cnt - s->row_cnt ||
+	    t->block_cnt + 1 > s->sizes.block_cnt - s->block_cnt)
+		return -ENOSPC;
+	f->row = s->row_cnt;
+	f->block = s->block_cnt;
+	memcpy(s->rows + f->row, t->rows, t->row_cnt * sizeof(*t->rows));
+	memcpy(s->blocks + f->block, t->blocks, (t->block_cnt + 1) * sizeof(*t->blocks));
+	s->row_cnt += t->row_cnt;
+	s->block_cnt += t->block_cnt + 1;
+	free(t->rows);
+	free(t->blocks);
+	t->rows = NULL;
+	t->blocks = NULL;
+	f->placed = true;
+	return 0;
+}
+
+/* Finds where the file lies in the process: false if no executable segment covers the mapping's offset. */
+static bool set_base(const struct row_table *t, const struct maps_entry *e, struct cp_mapping *m)
+{
+	bool vdso = !e->inode;
+
+	for (uint32_t i = 0; i < t->segment_cnt; i++) {
+		const struct rows_segment *g = &t->segments[i];
+		uint64_t first = g->off_bytes & ~4095ULL;
+
+		if (!vdso && (e->off_bytes < first || e->off_bytes >= g->off_bytes + g->size_bytes))
+			continue;
+		m->base = e->start - ((g->vaddr & ~4095ULL) + (e->off_bytes - (vdso ? 0 : first))) +
+			  t->base_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static int add_mapping(struct spaces *s, pid_t pid, const struct maps_entry *e)
+{
+	struct cp_mapping m = { .start = e->start, .end = e->end };
+	int64_t file = file_of(s, pid, e);
+	struct rows_file *f = file < 0 ? NULL : &s->files[file];
+	int rc = f ? place(s, f) : 0;
+
+	if (rc)
+		return rc;
+	if (f && f->placed && set_base(&f->table, e, &m)) {
+		m.row = f->row;
+		m.row_cnt = f->table.row_cnt;
+		m.block = f->block;
+		m.block_cnt = f->table.block_cnt;
+	}
+	if (s->mapping_cnt == s->sizes.mapping_cnt)
+		return -ENOSPC;
+	s->mappings[s->mapping_cnt++] = m;
+	return 0;
+}
+
+int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
+		    struct cp_range *ret, struct err *err)
+{
+	struct maps maps = { 0 };
+	uint32_t first = s->mapping_cnt;
+	int rc = maps_read(&maps, pid, err);
+
+	if (rc)
+		goto out;
+	for (size_t i = 0; i < maps.cnt && !rc; i++)
+		if (maps.entries[i].perms & MAPS_EXEC)
+			rc = add_mapping(s, pid, &maps.entries[i]);
+	if (rc) {
+		s->mapping_cnt = first;
+		err_set(err, rc, "no room for the unwind rows of process %d", (int)pid);
+	}
+	symbolizer__add_process(sym, space, pid, &maps, NULL);
+	*ret = (struct cp_range){ .mapping = first, .mapping_cnt = s->mapping_cnt - first };
+	s->stats.publish_cnt++;
+out:
+	maps_free(&maps);
+	return rc;
+}
+
+struct spaces_stats spaces__stats(const struct spaces *s)
+{
+	struct spaces_stats stats = s->stats;
+
+	stats.row_cnt = s->row_cnt;
+	stats.mapping_cnt = s->mapping_cnt;
+	return stats;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Address spaces of watched processes: what they map executable, and the unwind rows of those files, in the
+ * arrays that the kernel's walker reads. Files are compiled once, whoever maps them. The symbolizer is told
+ * of the same mappings at the same moment, so that names and walks agree. */
+#ifndef CP_USER_CAPTURE_SPACES_H
+#define CP_USER_CAPTURE_SPACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/events.h"
+#include "symbolize/symbolizer.h"
+#include "user/base/err.h"
+
+struct spaces;
+
+/* Sizes of the shared arrays, each a power of two. */
+struct spaces_sizes {
+	uint32_t row_cnt, block_cnt, mapping_cnt;
+};
+
+struct spaces *spaces__new(void);    /* owned by the caller */
+void spaces__free(struct spaces *s); /* NULL is fine */
+
+/* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
+void spaces__prepare(struct spaces *s, pid_t pid);
+/* Room for what was prepared, and for as much again that may come. */
+struct spaces_sizes spaces__sizes(const struct spaces *s);
+/* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
+void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
+		 uint32_t *blocks, struct cp_mapping *mappings);
+
+/* Reads what pid maps now and makes it address space number space: compiles what is new, fills the arrays,
+ * gives the range, and tells the symbolizer. 0, or -errno: -ESRCH (the process is gone), -ENOSPC (an array is
+ * full); the space then has no rows. O(mappings + new rows). */
+int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
+		    struct cp_range *ret, struct err *err);
+
+struct spaces_stats {
+	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
+	uint64_t compile_ns;
+};
+struct spaces_stats spaces__stats(const struct spaces *s);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel types that bpf/ touches, with only the members that it touches: CO-RE finds their real places
+ * when a program is loaded. Written by hand; scripts/check-vmlinux compares it with a kernel's BTF. */
+#ifndef CP_VMLINUX_VMLINUX_H
+#define CP_VMLINUX_VMLINUX_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+#define CORE __attribute__((preserve_access_index))
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+	unsigned char sched_delayed; /* 6.12 and later */
+} CORE;
+
+struct sched_info {
+	unsigned long long run_delay;
+} CORE;
+
+struct mm_struct {
+	struct {
+		unsigned long exec_vm;
+	} CORE;
+} CORE;
+
+struct pid_namespace {
+	unsigned int level;
+} CORE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} CORE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} CORE;
+
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	int on_rq;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	int exit_state;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	u64 start_boottime;
+	char comm[16];
+	struct sched_info sched_info;
+} CORE;
+
+struct linux_binprm;
+
+/* x86-64 */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12;
+	unsigned long bp;
+	unsigned long bx;
+	unsigned long r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di;
+	unsigned long orig_ax;
+	unsigned long ip;
+	union {
+		unsigned short cs;
+		u64 csx;
+	};
+	unsigned long flags;
+	unsigned long sp;
+} CORE;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} CORE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} CORE;
+
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#endif
