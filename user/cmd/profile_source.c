@@ -53,10 +53,23 @@ static void tell(const char *path, const struct import_report *r)
 
 	snprintf(first, sizeof(first), "the first is number %" PRIu64 ", %s", r->first_rejected,
 		 r->first_why);
-	say(path, r->rejected_cnt, r->rejected_cnt == 1 ? "line refused" : "lines refused", first);
+	say(path, r->rejected_cnt, r->rejected_cnt == 1 ? "line or record refused or mended" : "lines or records refused or mended", first);
 	say(path, r->ignored_cnt, "samples left out", r->ignored_why);
 	say(path, r->saturated_cnt, "values cut to 2^64 - 1", "");
 	say(path, r->rounded_cnt, "stacks rounded to a whole unit, each by at most one half", "");
+}
+
+/* By content; the name decides only where the content does not. */
+static const struct exchange_format *guess_format(struct input *in, struct err *err)
+{
+	struct err why = { 0 };
+	const struct exchange_format *f = exchange_sniff(in, &why);
+
+	if (!f && why.code == -EINVAL)
+		f = exchange_by_extension(input_path(in));
+	if (!f)
+		err_set(err, why.code, "%s", why.msg);
+	return f;
 }
 
 static int import(struct input *in, const struct source_options *s, struct profile *p,
@@ -75,6 +88,10 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	if (s->from && !format)
 		return err_set(err, -EINVAL,
 			       "unknown format '%s'; causeprof import --list names them", s->from);
+	if (!format)
+		format = guess_format(in, err);
+	if (!format)
+		return err->code;
 	if (isatty(STDERR_FILENO))
 		opts.progress = show_progress;
 	rc = exchange_import(in, format, &opts, p, &report, err);
@@ -84,7 +101,7 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	return rc;
 }
 
-bool source_is_cprof(struct input *in)
+static bool is_cprof(struct input *in)
 {
 	const char *head;
 	ssize_t n = input_peek(in, strlen(FORMAT_MAGIC), &head, NULL);
@@ -93,27 +110,43 @@ bool source_is_cprof(struct input *in)
 	       !memcmp(head, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
 }
 
-int source_read_cprof(struct input *in, struct profile **ret, struct err *err)
+/* The store reads whole files by name; from a pipe the bytes are gathered first. */
+static int load_cprof(struct input *in, const char *path, struct profile **ret, struct err *err)
 {
 	struct buf all = { 0 };
 	ssize_t n;
 	int rc;
 
+	if (strcmp(path, "-"))
+		return reader__load(path, ret, err);
 	do {
 		buf_reserve(&all, 1 << 20);
 		n = input_read(in, all.data + all.len_bytes, 1 << 20, err);
 		if (n > 0)
 			all.len_bytes += (size_t)n;
 		if (all.len_bytes > READER_TOTAL_MAX_BYTES)
-			n = err_set(err, -E2BIG, "%s: the profile is too large", input_path(in));
+			n = err_set(err, -E2BIG, "standard input: the profile is too large");
 	} while (n > 0);
-	rc = (int)n;
-	if (!rc) {
-		rc = reader__parse(buf_str(&all), all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
-		if (rc)
-			err_prefix(err, "%s", input_path(in));
-	}
+	rc = n < 0 ? (int)n :
+		     reader__parse(all.data, all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
 	buf_free(&all);
+	return rc;
+}
+
+int source_read(struct input *in, const char *path, const struct source_options *opts,
+		struct profile **ret, struct err *err)
+{
+	struct profile *p;
+	int rc;
+
+	if (!opts->from && is_cprof(in))
+		return load_cprof(in, path, ret, err);
+	p = profile__new();
+	rc = import(in, opts, p, err);
+	if (rc)
+		profile__free(p);
+	else
+		*ret = p;
 	return rc;
 }
 
@@ -121,22 +154,11 @@ int source_load(const char *path, const struct source_options *opts, struct prof
 		struct err *err)
 {
 	struct input *in;
-	struct profile *p;
 	int rc = input_open(path, &in, err);
 
 	if (rc)
 		return rc;
-	if (!opts->from && source_is_cprof(in)) {
-		rc = source_read_cprof(in, ret, err);
-		input_close(in);
-		return rc;
-	}
-	p = profile__new();
-	rc = import(in, opts, p, err);
+	rc = source_read(in, path, opts, ret, err);
 	input_close(in);
-	if (rc)
-		profile__free(p);
-	else
-		*ret = p;
 	return rc;
 }

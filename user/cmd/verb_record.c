@@ -29,11 +29,11 @@ enum {
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, no_picture;
+	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
 	bool quiet, replace;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *picture, *btf;
+	const char *state, *output, *btf;
 	int unwind;
 };
 
@@ -51,8 +51,7 @@ static const struct opt options[] = {
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "The profile to write; default causeprof.cprof" },
-	{ "svg", 0, OPT_STRING, OFF(picture), "FILE",
-	  "The picture to write; default is the profile's name with .svg" },
+	{ "svg", 0, OPT_FLAG, OFF(picture), NULL, "Draw FILE.svg beside the profile (the default; --no-svg)" },
 	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
 	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
@@ -385,7 +384,7 @@ static char *join(int argc, char **argv)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct record_opts o = { .output = "causeprof.cprof", .max_overhead_percent = 5 };
+	struct record_opts o = { .output = "causeprof.cprof", .picture = true, .max_overhead_percent = 5 };
 	struct opt_operands operands;
 	char *command = join(argc, argv);
 	int status = STATUS_USAGE;
