@@ -17,9 +17,8 @@
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
+#include "user/cmd/capture_output.h"
 #include "user/cmd/command.h"
-#include "user/cmd/summary.h"
-#include "user/store/writer.h"
 
 enum {
 	RATE_SPAN_NS = 50000000,
@@ -30,7 +29,8 @@ enum {
 struct record_opts {
 	struct opt_list pids, tids, labels;
 	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
-	bool quiet, replace;
+	bool quiet, replace, folded, delimiter, annotate;
+	const char *kinds;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
 	const char *state, *output, *btf;
@@ -79,6 +79,14 @@ static const struct opt options[] = {
 	  0, 100 },
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
+	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
+	  "Print folded stacks, as bcc's offcputime -f, and no summary; files only with -o" },
+	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
+	  "With -f: a frame \"-\" between the user and the kernel part" },
+	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
+	  "With -f: which time, as in causeprof fold; default: blocked" },
+	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
@@ -336,35 +344,44 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
-static void print_summary(const struct profile *p, const char *path)
+static int fill_outputs(const struct record_opts *o, struct output_opts *out, struct err *err)
 {
-	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
-				     .top_cnt = SUMMARY_TOP_DEFAULT };
-	struct buf text = { 0 };
-
-	summary__put(p, &opts, &text);
-	buf_printf(&text, "written   %s\n", path);
-	fputs(buf_str(&text), stdout);
-	buf_free(&text);
+	*out = (struct output_opts){ .path = o->output,
+				     .replace = o->replace,
+				     .picture = o->picture,
+				     .summary = !o->quiet,
+				     .folded = o->folded };
+	if (!o->output && !o->folded)
+		out->path = "causeprof.cprof";
+	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
+		return -EINVAL;
+	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
+	out->form.opts.flags = (o->annotate ? FOLD_SUFFIXES : 0) |
+			       (o->delimiter ? FOLD_DELIMITER : 0);
+	return 0;
 }
 
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
+	struct output_opts out;
 	struct capture_opts c = { 0 };
 	struct profile *p = NULL;
 	uint32_t *pids = NULL, *tids = NULL;
-	int rc = fill_capture(o, &c, &pids, &tids, err), status = rc ? STATUS_USAGE : STATUS_FAILED;
+	int rc = fill_outputs(o, &out, err), status;
 
+	if (!rc)
+		rc = fill_capture(o, &c, &pids, &tids, err);
+	status = rc ? STATUS_USAGE : STATUS_FAILED;
+	if (!rc)
+		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
-		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
+		rc = capture_output__put(p, &out, err);
 	}
-	if (!rc && !o->quiet)
-		print_summary(p, o->output);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
@@ -384,7 +401,7 @@ static char *join(int argc, char **argv)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct record_opts o = { .output = "causeprof.cprof", .picture = true, .max_overhead_percent = 5 };
+	struct record_opts o = { .picture = true, .max_overhead_percent = 5 };
 	struct opt_operands operands;
 	char *command = join(argc, argv);
 	int status = STATUS_USAGE;
