@@ -30,10 +30,9 @@ struct record_opts {
 	struct opt_list pids, tids, labels;
 	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
 	bool quiet, replace, folded, delimiter, annotate;
-	const char *kinds;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *btf;
+	const char *state, *output, *btf, *kinds;
 	int unwind;
 };
 
@@ -51,8 +50,18 @@ static const struct opt options[] = {
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "The profile to write; default causeprof.cprof" },
-	{ "svg", 0, OPT_FLAG, OFF(picture), NULL, "Draw FILE.svg beside the profile (the default; --no-svg)" },
-	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
+	{ "svg", 0, OPT_FLAG, OFF(picture), NULL,
+	  "Draw FILE.svg beside the profile (the default; --no-svg)" },
+	{ "replace", 0, OPT_FLAG, OFF(replace), NULL,
+	  "Replace the files that -o names if they exist" },
+	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
+	  "Print folded stacks as bcc's offcputime does (us of blocked time), write files only with -o" },
+	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
+	  "With -f: a frame \"-\" between the user and the kernel part" },
+	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
+	  "With -f: which time, as for causeprof fold: all, off, blocked, runnable, running, ..." },
+	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
 	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
 	  20000 },
@@ -79,14 +88,6 @@ static const struct opt options[] = {
 	  0, 100 },
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
-	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
-	  "Print folded stacks, as bcc's offcputime -f, and no summary; files only with -o" },
-	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
-	  "With -f: a frame \"-\" between the user and the kernel part" },
-	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
-	  "With -f: which time, as in causeprof fold; default: blocked" },
-	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
-	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
@@ -346,18 +347,21 @@ static bool lost_data(const struct profile *p)
 
 static int fill_outputs(const struct record_opts *o, struct output_opts *out, struct err *err)
 {
-	*out = (struct output_opts){ .path = o->output,
-				     .replace = o->replace,
-				     .picture = o->picture,
-				     .summary = !o->quiet,
-				     .folded = o->folded };
-	if (!o->output && !o->folded)
-		out->path = "causeprof.cprof";
+	*out = (struct output_opts){
+		.path = o->output ? o->output :
+			o->folded ? NULL :
+				    "causeprof.cprof",
+		/* the default names are ours to replace, as perf.data is perf's */
+		.replace = o->replace || !o->output,
+		.picture = o->picture,
+		.summary = !o->quiet,
+		.folded = o->folded,
+	};
 	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
 		return -EINVAL;
 	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
-	out->form.opts.flags = (o->annotate ? FOLD_SUFFIXES : 0) |
-			       (o->delimiter ? FOLD_DELIMITER : 0);
+	out->form.opts.flags =
+		(o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
 	return 0;
 }
 
@@ -372,7 +376,7 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 	if (!rc)
 		rc = fill_capture(o, &c, &pids, &tids, err);
 	status = rc ? STATUS_USAGE : STATUS_FAILED;
-	if (!rc)
+	if (!rc) /* before the capture: after it a file in the way would cost the capture */
 		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
