@@ -117,12 +117,13 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIB)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
-# Helpers of tests and of benchmarks: makers and judges of data.
-$(O)/tests/tools/%: $(O)/tests/tools/%.o $(LIB)
-	$(call say,TOOL,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+# Helpers of the benchmarks: makers and judges of data.
 $(O)/tests/bench/%: $(O)/tests/bench/%.o $(LIB)
 	$(call say,BENCH,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(O)/tests/tools/%: $(O)/tests/tools/%.o $(LIB)
+	$(call say,TOOL,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Workloads are targets of measurements: optimised, without frame pointers, like a distribution's programs.

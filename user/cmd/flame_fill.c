@@ -230,6 +230,8 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
+		if (!rc && f->describe)
+			picture__describe(p, f->describe, &f->text);
 		if (!rc)
 			flame_fill__profile(f, p);
 	}
@@ -244,6 +246,7 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 void flame_fill__fini(struct flame_fill *f)
 {
 	free(f->turned);
+	picture_text_free(&f->text);
 	profile__free(f->kept);
 }
 

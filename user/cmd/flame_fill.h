@@ -10,6 +10,7 @@
 #include "flamegraph/picture.h"
 #include "user/analysis/diff.h"
 #include "user/base/err.h"
+#include "user/cmd/picture.h"
 #include "user/cmd/profile_source.h"
 #include "user/model/profile.h"
 
@@ -41,12 +42,14 @@ struct flame_fill {
 	enum folded_counts counts;
 	double scale; /* of values in folded text */
 	bool reverse, no_classes, unfold_asleep;
+	struct flame_opts *describe; /* gets title and subtitle of the first profile; may be NULL */
 	bool keep; /* keep the profile that was read, for its intervals */
 	/* told afterwards */
 	bool told_classes;	  /* folded text had frames that tell classes */
 	struct profile *kept;	  /* freed by flame_fill__fini */
 	bool is_time_ns;	  /* a profile's values are nanoseconds */
 	char unit[64];		  /* else what they are; "" = not told */
+	struct picture_text text; /* what describe points to */
 	uint64_t stack_cnt;	  /* before the filter */
 	struct flame_str *turned; /* scratch */
 	size_t turned_cap;

@@ -238,6 +238,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (opt_parse(options, argc, argv, &a, &files, err) || parse_picture(&a, &f, err))
 		return STATUS_USAGE;
 	a.picture.total *= f.scale;
+	f.describe = &a.picture;
 	f.keep = is_html(a.output, a.html);
 	if (files.argc)
 		return run_parsed(&a, &f, files.argc, files.argv, err);
