@@ -198,6 +198,8 @@ void flame_fill__profile(struct flame_fill *f, const struct profile *p)
 	struct fold fold;
 
 	f->is_time_ns = is_time(p);
+	if (!f->headline.len_bytes)
+		summary__put_title(p, &f->headline);
 	snprintf(f->unit, sizeof(f->unit), "%s", profile__str(p, p->header.unit_sid));
 	fold_init(&fold, p, &opts);
 	fold_each(&fold, add_row, f);
@@ -244,6 +246,7 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 void flame_fill__fini(struct flame_fill *f)
 {
 	free(f->turned);
+	buf_free(&f->headline);
 	profile__free(f->kept);
 }
 
@@ -255,7 +258,6 @@ int flame_profile_svg(const struct profile *p, const struct flame_opts *opts, st
 	struct flame_fill f = { .tree = flame_tree__new(FLAME_MERGE_ALL),
 				.filter = { FLAME_GROUP_ALL, -1 } };
 	struct flame_opts o = *opts;
-	struct buf title = { 0 };
 	int rc;
 
 	flame_fill__profile(&f, p);
@@ -264,11 +266,9 @@ int flame_profile_svg(const struct profile *p, const struct flame_opts *opts, st
 		o.unit = FLAME_UNIT_NS;
 	else
 		o.count_name = f.unit;
-	summary__put_title(p, &title);
 	if (!o.subtitle)
-		o.subtitle = buf_str(&title);
+		o.subtitle = buf_str(&f.headline);
 	rc = flame_svg(f.tree, &o, out, err);
-	buf_free(&title);
 	flame_fill__fini(&f);
 	flame_tree__free(f.tree);
 	return rc;

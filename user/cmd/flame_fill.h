@@ -47,6 +47,7 @@ struct flame_fill {
 	struct profile *kept;	  /* freed by flame_fill__fini */
 	bool is_time_ns;	  /* a profile's values are nanoseconds */
 	char unit[64];		  /* else what they are; "" = not told */
+	struct buf headline;	  /* of the first profile, for a subtitle; empty for folded text */
 	uint64_t stack_cnt;	  /* before the filter */
 	struct flame_str *turned; /* scratch */
 	size_t turned_cap;

@@ -186,6 +186,8 @@ static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, str
 		flame_heat_init(&heat, f, f->kept);
 	flame_tree__finish(f->tree);
 	settle_unit(a, f);
+	if (!a->picture.subtitle && f->headline.len_bytes)
+		a->picture.subtitle = buf_str(&f->headline);
 	if (f->stack_cnt && !f->tree->cell_cnt)
 		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
 			       (unsigned long long)f->stack_cnt);
