@@ -54,8 +54,9 @@ BENCH    := $(wildcard tests/bench/bench_*.sh)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)

@@ -65,7 +65,8 @@ static __always_inline u32 stack_of_runner(void)
 		return 0;
 	s->walk.cnt = 0;
 	s->walk.stop = CP_STOP_RUNNING;
-	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] = 0;
+	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
+		0;
 	return stack_number(s, 0);
 }
 

@@ -23,7 +23,8 @@ static __always_inline void account_done(struct cp_thread *t, u64 now_ns)
 
 /* The kernel's own clocks, at the moment a thread leaves its CPU; a stay that began before the window
  * counts in proportion. */
-static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task, u64 now_ns)
+static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task,
+					    u64 now_ns)
 {
 	u64 exec_ns = task->se.sum_exec_runtime, delay_ns = task->sched_info.run_delay;
 	u64 gained_ns = exec_ns - t->exec_last_ns, waited_ns = delay_ns - t->delay_last_ns;
@@ -106,7 +107,8 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
 		t->flags |= CP_THREAD_DIED;
-		report_thread(t, task, sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
+		report_thread(t, task,
+			      sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
 		t->process = p ? p->id : 0;
@@ -128,7 +130,8 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
 	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
 	if (unseen && (first.kind || running.kind))
-		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN : CP_LOSS_SWITCH_UNSEEN,
+		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
+						       CP_LOSS_SWITCH_UNSEEN,
 		     0);
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;

@@ -26,7 +26,8 @@ __weak int cp_add_sum(struct cp_sum_key *key, u64 ns, u64 cnt)
 		rc = bpf_map_update_elem(&cp_sums, key, &first, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&cp_sums, key);
 		if (!sum) {
-			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL, ns);
+			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL,
+			     ns);
 			return 0;
 		}
 	}
@@ -88,7 +89,8 @@ static __always_inline bool filtered_out(const struct account_piece *p)
 		return true;
 	if (!account_is_blocked(p->kind))
 		return false;
-	return p->whole_ns < cp_config.min_ns || (cp_config.max_ns && p->whole_ns > cp_config.max_ns);
+	return p->whole_ns < cp_config.min_ns ||
+	       (cp_config.max_ns && p->whole_ns > cp_config.max_ns);
 }
 
 /* A piece of waiting time is known: books it for the thread, and sends it to the sink. */
@@ -152,7 +154,8 @@ static __always_inline void flush_unsampled(struct cp_thread *t, u32 tid, u32 pr
 		add_sum(&w, ACCOUNT_RUNNING, flags, ns, 0);
 }
 
-static __always_inline void report_thread(struct cp_thread *t, struct task_struct *task, u64 last_ns)
+static __always_inline void report_thread(struct cp_thread *t, struct task_struct *task,
+					  u64 last_ns)
 {
 	struct cp_event_thread *e;
 	u64 unsampled_ns = t->account.unsampled_ns;

@@ -9,7 +9,9 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 
-enum { STACK_IDS_MAX = 1 << 26 };
+enum {
+	STACK_IDS_MAX = 1 << 26
+};
 
 static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
 {
@@ -68,8 +70,7 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 		interval_sums__add(ev->sums, e);
 	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
 		return true;
-	ev->intervals =
-		xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
+	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
 	ev->intervals[ev->interval_cnt++] = *e;
 	return true;
 }

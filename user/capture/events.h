@@ -17,15 +17,15 @@
 /* A process generation with what /proc told when it was announced. */
 struct event_process {
 	struct cp_event_process event;
-	uint32_t space; /* whose mappings it has */
+	uint32_t space;		      /* whose mappings it has */
 	uint32_t exe_sid, cgroup_sid; /* in events.strings */
 };
 
 struct events {
-	struct arena arena; /* stacks */
+	struct arena arena;		      /* stacks */
 	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
-	size_t stack_cap; /* ids below it */
-	struct event_process *processes; /* in order of arrival */
+	size_t stack_cap;		      /* ids below it */
+	struct event_process *processes;      /* in order of arrival */
 	size_t process_cnt, process_cap;
 	struct index process_index; /* by id */
 	struct cp_event_thread *threads;

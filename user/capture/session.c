@@ -23,7 +23,8 @@
 enum {
 	POLL_MS = 20, /* unread events never wait longer */
 	TICK_NS = 100000000,
-	OPEN_AHEAD_NS = 300000, /* the window opens a little in the future: all programs clip to it */
+	OPEN_AHEAD_NS =
+		300000, /* the window opens a little in the future: all programs clip to it */
 	STOP_AHEAD_NS = 1000000,
 	SETTLE_NS = 1000000, /* after the end, for programs that are still running on other CPUs */
 };
@@ -91,7 +92,8 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 			p->space = parent->space;
 		return;
 	}
-	if (!spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range, NULL))
+	if (!spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
+			     NULL))
 		kernel__publish(s->kernel, p->space, &range, &s->event_err);
 }
 
@@ -239,8 +241,8 @@ static int poll_timeout_ms(const struct session *s, uint64_t now_ns)
 	return left_ns >= (uint64_t)POLL_MS * 1000000 ? POLL_MS : (int)(left_ns / 1000000) + 1;
 }
 
-int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns), void *ctx,
-		 struct err *err)
+int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
+		 void *ctx, struct err *err)
 {
 	struct pollfd fds[2] = { { .fd = kernel__event_fd(s->kernel), .events = POLLIN },
 				 { .fd = stop_fd, .events = POLLIN } };

@@ -20,8 +20,8 @@ struct session;
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err);
 /* Until the duration is over, all targets are gone, or stop_fd (a signalfd; -1 = none) is readable. tick, if
  * not NULL, is called about ten times a second with the time since the window opened. */
-int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns), void *ctx,
-		 struct err *err);
+int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
+		 void *ctx, struct err *err);
 /* The profile is owned by the caller. */
 int session__result(struct session *s, struct profile **ret, struct err *err);
 void session__close(struct session *s); /* NULL is fine */

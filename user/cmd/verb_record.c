@@ -18,9 +18,14 @@
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
 #include "user/cmd/command.h"
+#include "user/cmd/summary.h"
 #include "user/store/writer.h"
 
-enum { RATE_SPAN_NS = 50000000, PROGRESS_FROM_NS = 2000000000, DURATION_MAX_S = 86400 * 7 };
+enum {
+	RATE_SPAN_NS = 50000000,
+	PROGRESS_FROM_NS = 2000000000,
+	DURATION_MAX_S = 86400 * 7
+};
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
@@ -37,7 +42,8 @@ static const char *const unwind_choices[] = { "auto", "dwarf", "fp", NULL };
 #define OFF(member) offsetof(struct record_opts, member)
 
 static const struct opt options[] = {
-	{ "pid", 'p', OPT_LIST, OFF(pids), "PID[,PID]", "Watch these processes and their children" },
+	{ "pid", 'p', OPT_LIST, OFF(pids), "PID[,PID]",
+	  "Watch these processes and their children" },
 	{ "tid", 't', OPT_LIST, OFF(tids), "TID[,TID]", "Watch these threads only" },
 	{ "thread", 'L', OPT_LIST, OFF(tids), "TID[,TID]", "The same as -t" },
 	{ "all", 'a', OPT_FLAG, OFF(all), NULL, "Watch every thread of the machine" },
@@ -49,7 +55,8 @@ static const struct opt options[] = {
 	  "The picture to write; default is the profile's name with .svg" },
 	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
-	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1, 20000 },
+	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
+	  20000 },
 	{ "min-block-time", 'm', OPT_MICROSECONDS, OFF(min_ns), "US",
 	  "Waits shorter than this become [filtered]" },
 	{ "max-block-time", 'M', OPT_MICROSECONDS, OFF(max_ns), "US",
@@ -69,15 +76,16 @@ static const struct opt options[] = {
 	  "Record through both ways, sums and intervals, and fail unless they are equal" },
 	{ "label", 0, OPT_LIST, OFF(labels), "KEY=VALUE", "Note this in the profile" },
 	{ "max-overhead", 0, OPT_F64, OFF(max_overhead_percent), "PERCENT",
-	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5", 0,
-	  100 },
+	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5",
+	  0, 100 },
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
 	{ "ring-size", 0, OPT_SIZE, OFF(ring_bytes), "BYTES",
-	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096, 1 << 30 },
+	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096,
+	  1 << 30 },
 	{ "btf", 0, OPT_STRING, OFF(btf), "FILE", "Kernel types, for kernels without BTF" },
 	{ 0 },
 };
@@ -147,7 +155,8 @@ static int parse_states(const char *text, uint32_t *kinds, struct err *err)
 		while (kind < KIND_MAX && model_kind_letter(kind) != *text)
 			kind++;
 		if (kind == KIND_MAX || !*text)
-			return err_set(err, -EINVAL, "--state: '%c' is none of S D T t P I R", *text);
+			return err_set(err, -EINVAL, "--state: '%c' is none of S D T t P I R",
+				       *text);
 		*kinds |= 1U << kind;
 		if (*text == 'R')
 			*kinds |= 1U << KIND_PREEMPTED | 1U << KIND_WOKEN;
@@ -155,7 +164,8 @@ static int parse_states(const char *text, uint32_t *kinds, struct err *err)
 	return 0;
 }
 
-static int parse_operands(struct record_opts *o, const struct opt_operands *operands, struct err *err)
+static int parse_operands(struct record_opts *o, const struct opt_operands *operands,
+			  struct err *err)
 {
 	if (operands->argc > 1)
 		return err_set(err, -EINVAL, "unexpected argument '%s'", operands->argv[1]);
@@ -167,26 +177,36 @@ static int parse_operands(struct record_opts *o, const struct opt_operands *oper
 	return 0;
 }
 
+static int check_labels(const struct opt_list *labels, struct err *err)
+{
+	for (size_t i = 0; i < labels->cnt; i++)
+		if (!strchr(labels->items[i], '=') || labels->items[i][0] == '=')
+			return err_set(err, -EINVAL, "--label: '%s' is not KEY=VALUE",
+				       labels->items[i]);
+	return 0;
+}
+
 static int check(const struct record_opts *o, bool has_duration, struct err *err)
 {
-	if (has_duration && !o->duration_ns)
-		return err_set(err, -EINVAL, "the duration must be longer than 0");
-	if (o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000)
-		return err_set(err, -EINVAL, "the duration must be at most 7 days");
-	if (o->all && (o->pids.cnt || o->tids.cnt))
-		return err_set(err, -EINVAL, "-a does not go with -p or -t");
-	if (!o->all && !o->pids.cnt && !o->tids.cnt)
-		return err_set(err, -EINVAL, "nothing to watch: name a process with -p PID, a thread with "
-					     "-t TID, or all with -a");
-	if (o->max_ns && o->max_ns < o->min_ns)
-		return err_set(err, -EINVAL, "-M is smaller than -m: no wait fits");
-	if (o->user_only && o->kernel_only)
-		return err_set(err, -EINVAL, "-U does not go with -K");
-	for (size_t i = 0; i < o->labels.cnt; i++)
-		if (!strchr(o->labels.items[i], '=') || o->labels.items[i][0] == '=')
-			return err_set(err, -EINVAL, "--label: '%s' is not KEY=VALUE",
-				       o->labels.items[i]);
-	return 0;
+	bool named = o->pids.cnt || o->tids.cnt;
+	const struct {
+		bool wrong;
+		const char *why;
+	} rules[] = {
+		{ has_duration && !o->duration_ns, "the duration must be longer than 0" },
+		{ o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000,
+		  "the duration must be at most 7 days" },
+		{ o->all && named, "-a does not go with -p or -t" },
+		{ !o->all && !named, "nothing to watch: name a process with -p PID, a thread with "
+				     "-t TID, or all with -a" },
+		{ o->max_ns && o->max_ns < o->min_ns, "-M is smaller than -m: no wait fits" },
+		{ o->user_only && o->kernel_only, "-U does not go with -K" },
+	};
+
+	for (size_t i = 0; i < ARRAY_CNT(rules); i++)
+		if (rules[i].wrong)
+			return err_set(err, -EINVAL, "%s", rules[i].why);
+	return check_labels(&o->labels, err);
 }
 
 static int fill_capture(const struct record_opts *o, struct capture_opts *c, uint32_t **pids,
@@ -227,12 +247,14 @@ static int predict(const struct record_opts *o, const struct capture_opts *c, st
 		return rc;
 	buf_put_grouped(&line, rate.switches_per_s);
 	if (rate.cpu_share * 100 > o->max_overhead_percent && !o->force)
-		rc = err_set(err, -EDQUOT,
-			     "%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
-			     "budget of %.1f %%: raise --max-overhead, give --force, or watch less",
-			     buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
+		rc = err_set(
+			err, -EDQUOT,
+			"%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
+			"budget of %.1f %%: raise --max-overhead, give --force, or watch less",
+			buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
 	else if (!o->quiet)
-		fprintf(stderr, "%s switches/s: predicted cost about %.2f %% of the machine's CPU time\n",
+		fprintf(stderr,
+			"%s switches/s: predicted cost about %.2f %% of the machine's CPU time\n",
 			buf_str(&line), rate.cpu_share * 100);
 	buf_free(&line);
 	return rc;
@@ -315,6 +337,18 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
+static void print_summary(const struct profile *p, const char *path)
+{
+	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
+				     .top_cnt = SUMMARY_TOP_DEFAULT };
+	struct buf text = { 0 };
+
+	summary__put(p, &opts, &text);
+	buf_printf(&text, "written   %s\n", path);
+	fputs(buf_str(&text), stdout);
+	buf_free(&text);
+}
+
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
 	struct capture_opts c = { 0 };
@@ -330,6 +364,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 		note_origin(p, o, command);
 		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
 	}
+	if (!rc && !o->quiet)
+		print_summary(p, o->output);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
