@@ -68,8 +68,7 @@ static struct index_slot *new_slots(size_t cap)
 	size_t size_bytes = cap * sizeof(struct index_slot);
 	void *slots = NULL;
 
-	if (size_bytes < 2 * HUGE_PAGE_BYTES ||
-	    posix_memalign(&slots, HUGE_PAGE_BYTES, size_bytes))
+	if (size_bytes < 2 * HUGE_PAGE_BYTES || posix_memalign(&slots, HUGE_PAGE_BYTES, size_bytes))
 		return xcalloc(cap, sizeof(struct index_slot));
 	madvise(slots, size_bytes, MADV_HUGEPAGE); /* only a hint */
 	return memset(slots, 0, size_bytes);
