@@ -48,7 +48,7 @@ WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/workloads/*.c))
 FUZZERS  := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
-LIVE     := $(wildcard tests/live/test_*.sh)
+LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
 BENCH    := $(wildcard tests/bench/bench_*.sh)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
@@ -125,7 +125,7 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(LIB)
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,LOAD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -MMD -MP $< -lpthread -lm -ldl -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -fno-ipa-icf -MMD -MP $< -lpthread -lm -ldl -o $@
 
 # A fuzz target is one file: built with libFuzzer for "make fuzz", and with a small driver that replays
 # the corpus for "make check".
@@ -155,6 +155,7 @@ lint: $(GEN) ## layers, headers, sizes, formatting, static analysis
 	$(Q)scripts/check-size
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+		'-DDECLARE_LIBBPF_OPTS(type,name,...)=struct type name = { 0 }' '-D_Static_assert(c,m)=' \
 		--suppressions-list=scripts/cppcheck-suppress -D_GNU_SOURCE -I. -I$(O) user symbolize flamegraph
 format: ## rewrite the sources in the project's format
 	clang-format -i $(C_FILES)

@@ -105,6 +105,7 @@ int cp_census_open(struct bpf_iter__task *ctx)
 		lose(CP_LOSS_NO_STORAGE, 0);
 		return 0;
 	}
+	identify(t, task);
 	process_found(task);
 	if (t->account.kind)
 		return 0; /* it has switched already */
@@ -165,7 +166,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 	} else {
 		bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 
-		w.tid = tid_of(task);
+		w.tid = t->tid;
 		w.stack = by_census ? t->census_stack : t->stack;
 		w.process = by_census ? t->census_process : t->process;
 		account_close(&t->account, &cp_window, bpf_ktime_get_ns(), &first, &second);

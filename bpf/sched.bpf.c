@@ -41,7 +41,9 @@ static __always_inline void look_at_witness(struct cp_thread *t, struct task_str
 	if (kept_ns < whole_ns && whole_ns)
 		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
 	t->exec_ns += gained_ns;
-	if (t->wait_kept_ns < t->wait_whole_ns)
+	if (t->run_since_ns <= cp_window.start_ns)
+		waited_ns = 0; /* the wait for this stay was over before the window */
+	else if (t->wait_kept_ns < t->wait_whole_ns)
 		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
 	t->delay_ns += waited_ns;
 }
@@ -89,7 +91,7 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 {
 	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	struct where w = { .tid = t->tid };
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns))
@@ -122,7 +124,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 {
 	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	struct where w = { .tid = t->tid };
 	int unseen;
 
 	if (!may_account(t, sw->now_ns))
@@ -219,6 +221,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 		lose(CP_LOSS_NO_STORAGE, 0);
 		return 0;
 	}
+	identify(t, task);
 	process_forked(bpf_get_current_task_btf(), task, clone_flags);
 	return 0;
 }
@@ -233,7 +236,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		return 0;
 	p = process_of(task);
 	/* what ran before belongs to the old program */
-	flush_unsampled(t, tid_of(task), p ? p->id : 0);
+	flush_unsampled(t, p ? p->id : 0);
+	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
 	process_changed(task, CP_PROCESS_EXEC);
 	return 0;

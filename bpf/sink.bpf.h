@@ -132,10 +132,10 @@ __weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_
 }
 
 /* What is left of the running time when a thread ends goes to its last sampled stack. */
-static __always_inline void flush_unsampled(struct cp_thread *t, u32 tid, u32 process)
+static __always_inline void flush_unsampled(struct cp_thread *t, u32 process)
 {
 	u64 ns = t->account.unsampled_ns;
-	struct where w = { .tid = tid, .stack = t->sample_stack, .process = t->sample_process };
+	struct where w = { .tid = t->tid, .stack = t->sample_stack, .process = t->sample_process };
 	u32 flags = 0;
 
 	t->account.unsampled_ns = 0;
@@ -163,7 +163,7 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	if (t->reported)
 		return;
 	t->reported = 1;
-	flush_unsampled(t, tid_of(task), t->process);
+	flush_unsampled(t, t->process);
 	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, t->running_ns + t->runnable_ns + t->blocked_ns);
@@ -174,8 +174,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	e->flags = t->flags & ~(CP_THREAD_ALONE | CP_WANTED);
 	if (!t->account.ran && t->blocked_ns && !t->runnable_ns)
 		e->flags |= CP_THREAD_ASLEEP;
-	e->tid = tid_of(task);
-	e->tgid = tid_of(task->group_leader);
+	e->tid = t->tid;
+	e->tgid = t->tgid;
 	e->process = t->process;
 	e->first_ns = t->first_ns < cp_window.start_ns ? cp_window.start_ns : t->first_ns;
 	e->last_ns = last_ns;
@@ -188,8 +188,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	e->involuntary_cnt = t->involuntary_cnt;
 	e->sample_cnt = t->sample_cnt;
 	e->unsampled_ns = unsampled_ns;
-	e->ns_tid = ns_tid_of(task);
-	e->ns_tgid = ns_tid_of(task->group_leader);
+	e->ns_tid = t->ns_tid;
+	e->ns_tgid = t->ns_tgid;
 	__builtin_memcpy(e->comm, task->comm, sizeof(e->comm));
 	bpf_ringbuf_submit(e, ring_flags());
 }

@@ -18,6 +18,8 @@
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
 #include "user/cmd/command.h"
+#include "user/cmd/folded_form.h"
+#include "user/cmd/picture.h"
 #include "user/cmd/summary.h"
 #include "user/store/writer.h"
 
@@ -29,11 +31,11 @@ enum {
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, no_picture;
-	bool quiet, replace;
+	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
+	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *picture, *btf;
+	const char *state, *output, *btf, *kinds;
 	int unwind;
 };
 
@@ -51,9 +53,18 @@ static const struct opt options[] = {
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "The profile to write; default causeprof.cprof" },
-	{ "svg", 0, OPT_STRING, OFF(picture), "FILE",
-	  "The picture to write; default is the profile's name with .svg" },
-	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
+	{ "svg", 0, OPT_FLAG, OFF(picture), NULL,
+	  "Draw FILE.svg beside the profile (the default; --no-svg)" },
+	{ "replace", 0, OPT_FLAG, OFF(replace), NULL,
+	  "Replace the files that -o names if they exist" },
+	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
+	  "Print folded stacks as bcc's offcputime does (us of blocked time), write files only with -o" },
+	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
+	  "With -f: a frame \"-\" between the user and the kernel part" },
+	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
+	  "With -f: which time, as for causeprof fold: all, off, blocked, runnable, running, ..." },
+	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
 	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
 	  20000 },
@@ -337,16 +348,60 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
-static void print_summary(const struct profile *p, const char *path)
+static void print_summary(const struct profile *p, const char *path, const char *picture_path)
 {
 	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
 				     .top_cnt = SUMMARY_TOP_DEFAULT };
 	struct buf text = { 0 };
 
 	summary__put(p, &opts, &text);
-	buf_printf(&text, "written   %s\n", path);
+	buf_printf(&text, "written   %s%s%s\n", path, picture_path ? ", " : "",
+		   picture_path ? picture_path : "");
 	fputs(buf_str(&text), stdout);
 	buf_free(&text);
+}
+
+/* "x.cprof" -> "x.svg"; anything else gets ".svg" behind. Owned by the caller. */
+static char *picture_path_of(const char *path)
+{
+	size_t len_bytes = strlen(path), ext_bytes = strlen(".cprof");
+
+	if (len_bytes > ext_bytes && !strcmp(path + len_bytes - ext_bytes, ".cprof"))
+		len_bytes -= ext_bytes;
+	return xasprintf("%.*s.svg", (int)len_bytes, path);
+}
+
+static int save_files(const struct record_opts *o, const struct profile *p, struct err *err)
+{
+	/* the default names are ours to replace, as perf.data is perf's */
+	enum outfile_mode mode = o->replace || !o->output ? OUTFILE_REPLACE : OUTFILE_NEW;
+	const char *path = o->output ? o->output : "causeprof.cprof";
+	char *picture_path = o->picture && strcmp(path, "-") ? picture_path_of(path) : NULL;
+	int rc = writer__save(p, path, mode, err);
+
+	if (!rc && picture_path)
+		rc = picture__save(p, picture_path, mode, err);
+	if (!rc && !o->quiet && !o->folded && strcmp(path, "-"))
+		print_summary(p, path, picture_path);
+	free(picture_path);
+	return rc;
+}
+
+static int print_folded(const struct record_opts *o, const struct profile *p, struct err *err)
+{
+	struct folded_form form = { .value_ns = 1000 };
+	struct buf text = { 0 };
+
+	if (o->kinds && fold_parse_kinds(o->kinds, &form.opts.kinds, err))
+		return -EINVAL;
+	form.show_kinds = form.opts.kinds & (form.opts.kinds - 1);
+	form.opts.flags = (o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
+	folded_form__put(p, &form, &text);
+	if (!text.len_bytes && p->sums.cnt)
+		folded_form__tell_empty(p, stderr);
+	fwrite(buf_str(&text), 1, text.len_bytes, stdout);
+	buf_free(&text);
+	return fflush(stdout) ? err_errno(err, "cannot write to standard output") : 0;
 }
 
 static int record(struct record_opts *o, const char *command, struct err *err)
@@ -360,12 +415,12 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 		rc = predict(o, &c, err);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
-	if (!rc) {
+	if (!rc)
 		note_origin(p, o, command);
-		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
-	}
-	if (!rc && !o->quiet)
-		print_summary(p, o->output);
+	if (!rc && o->folded)
+		rc = print_folded(o, p, err);
+	if (!rc && (o->output || !o->folded))
+		rc = save_files(o, p, err);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
@@ -385,7 +440,7 @@ static char *join(int argc, char **argv)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct record_opts o = { .output = "causeprof.cprof", .max_overhead_percent = 5 };
+	struct record_opts o = { .picture = true, .max_overhead_percent = 5 };
 	struct opt_operands operands;
 	char *command = join(argc, argv);
 	int status = STATUS_USAGE;

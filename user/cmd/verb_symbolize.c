@@ -4,22 +4,26 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/demangle.h"
+#include "symbolize/handlers.h"
 #include "symbolize/perfmap.h"
+#include "symbolize/remote.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/text.h"
 #include "user/base/escape.h"
 #include "user/base/input.h"
 #include "user/base/json.h"
+#include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/cmd/command.h"
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 #define FLUSH_BYTES    ((size_t)64 << 10)
 #define PROCESS_KEY    1
+#define QUESTIONS_MAX  65536 /* answered together: each process of the sandbox costs about 1 ms */
 
 struct symbolize {
 	uint64_t pid;
@@ -28,6 +32,10 @@ struct symbolize {
 	struct sym_opts opts;
 	/* working state */
 	struct symbolizer *symbolizer;
+	struct sandbox *sandbox;
+	struct buf texts; /* of the questions: addresses as they were written, each with a NUL */
+	uint64_t *addrs;
+	size_t cnt, cap;
 	struct symtab jit;
 	struct sym_frame frame;
 	struct buf out;
@@ -60,6 +68,9 @@ static const struct opt options[] = {
 	  0, NULL },
 	{ "debug-dirs", 0, OPT_STRING, AT(opts.debug_dirs), "DIRS",
 	  "Colon-separated places of separate debug files (default /usr/lib/debug)", 0, 0, NULL },
+	{ "debuginfod", 0, OPT_FLAG, AT(opts.debuginfod), NULL,
+	  "Ask the servers of $DEBUGINFOD_URLS for debug files (default: if it is set)", 0, 0,
+	  NULL },
 	{ "why", 0, OPT_FLAG, AT(why), NULL, "Tell for each address what was tried", 0, 0, NULL },
 	{ "json", 0, OPT_FLAG, AT(json), NULL, "Print JSON", 0, 0, NULL },
 	{ 0 },
@@ -200,30 +211,82 @@ static int parse_addr(const char *text, uint64_t *addr, struct err *err)
 	return sscanf(digits, "%" SCNx64, addr) == 1 ? 0 : -EINVAL;
 }
 
-static int answer(struct symbolize *c, const char *text, struct err *err)
+static void prepare(struct symbolize *c)
 {
-	struct sym_result r;
-	uint64_t addr;
+	enum sym_pc pc = c->returns ? SYM_PC_RETURN : SYM_PC_EXACT;
+	struct sym_query *queries;
 
-	if (c->demangle) {
-		demangle(&c->out, text, !c->opts.keep_suffixes);
-		buf_putc(&c->out, '\n');
-	} else {
-		if (parse_addr(text, &addr, err))
-			return err->code;
-		resolve(c, addr, &r);
+	if (c->elf)
+		symbolizer__prepare_file(c->symbolizer, c->elf, c->addrs, c->cnt, pc);
+	if (!c->pid)
+		return;
+	queries = xcalloc(c->cnt + 1, sizeof(*queries));
+	for (size_t i = 0; i < c->cnt; i++)
+		queries[i] = (struct sym_query){ PROCESS_KEY, c->addrs[i], pc };
+	symbolizer__prepare_user(c->symbolizer, queries, c->cnt);
+	free(queries);
+}
+
+/* Names instead of addresses. */
+static void answer_names(struct symbolize *c)
+{
+	const struct remote_style style = { .keep_suffixes = c->opts.keep_suffixes };
+	struct buf out = { 0 };
+
+	if (remote_names_or_here(c->sandbox, &style, &c->texts, c->cnt, &out))
+		buf_append(&out, c->texts.data, c->texts.len_bytes);
+	for (size_t i = 0; i < out.len_bytes; i++)
+		if (!out.data[i])
+			out.data[i] = '\n';
+	buf_append(&c->out, out.data, out.len_bytes);
+	buf_free(&out);
+}
+
+static void answer_addrs(struct symbolize *c)
+{
+	const char *text = c->texts.data;
+
+	prepare(c);
+	for (size_t i = 0; i < c->cnt; i++, text += strlen(text) + 1) {
+		struct sym_result r;
+
+		resolve(c, c->addrs[i], &r);
 		if (c->json)
 			print_json(c, text, &r);
 		else
-			print_folded(c, text, addr, &r);
+			print_folded(c, text, c->addrs[i], &r);
 		if (c->why && !c->json)
-			print_why(c, addr);
+			print_why(c, c->addrs[i]);
+		flush(c, FLUSH_BYTES);
 	}
+}
+
+static void answer(struct symbolize *c)
+{
+	if (c->cnt && c->demangle)
+		answer_names(c);
+	else if (c->cnt)
+		answer_addrs(c);
 	flush(c, FLUSH_BYTES);
+	buf_reset(&c->texts);
+	c->cnt = 0;
+}
+
+static int take_question(struct symbolize *c, const char *text, struct err *err)
+{
+	uint64_t addr = 0;
+
+	if (!c->demangle && parse_addr(text, &addr, err))
+		return err->code;
+	c->addrs = xgrow(c->addrs, &c->cap, c->cnt + 1, sizeof(*c->addrs));
+	c->addrs[c->cnt++] = addr;
+	buf_append(&c->texts, text, strlen(text) + 1);
+	if (c->cnt >= QUESTIONS_MAX)
+		answer(c);
 	return 0;
 }
 
-static int answer_input(struct symbolize *c, struct err *err)
+static int read_input(struct symbolize *c, struct err *err)
 {
 	struct input *in = NULL;
 	size_t len_bytes;
@@ -231,7 +294,7 @@ static int answer_input(struct symbolize *c, struct err *err)
 	int rc = input_open("-", &in, err);
 
 	while (!rc && (rc = input_line(in, LINE_MAX_BYTES, &line, &len_bytes, err)) > 0) {
-		rc = answer(c, line, err);
+		rc = take_question(c, line, err);
 		if (rc)
 			err_prefix(err, "standard input, line %" PRIu64, input_line_no(in));
 	}
@@ -248,9 +311,10 @@ static int answer_all(struct symbolize *c, const struct opt_operands *operands, 
 		json_begin_array(&c->writer, NULL);
 	}
 	for (int i = 0; !rc && i < operands->argc; i++)
-		rc = answer(c, operands->argv[i], err);
+		rc = take_question(c, operands->argv[i], err);
 	if (!operands->argc)
-		rc = answer_input(c, err);
+		rc = read_input(c, err);
+	answer(c);
 	if (c->json) {
 		json_end_array(&c->writer);
 		buf_putc(&c->out, '\n');
@@ -305,19 +369,26 @@ static int open_subject(struct symbolize *c, struct err *err)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct symbolize c = { 0 };
+	struct symbolize c = { .opts.debuginfod = true };
 	struct opt_operands operands;
 	int rc;
 
 	if (opt_parse(options, argc, argv, &c, &operands, err) || check_mode(&c, err))
 		return STATUS_USAGE;
+	rc = sandbox_open(symbolize_handlers, &c.sandbox, err);
+	if (rc)
+		return STATUS_FAILED;
 	c.opts.kallsyms = c.kallsyms;
+	c.opts.sandbox = c.sandbox;
 	c.symbolizer = symbolizer__new(&c.opts);
 	rc = open_subject(&c, err);
 	if (!rc)
 		rc = answer_all(&c, &operands, err);
 	symbolizer__free(c.symbolizer);
+	sandbox_close(c.sandbox);
 	symtab_free(&c.jit);
+	buf_free(&c.texts);
+	free(c.addrs);
 	buf_free(&c.out);
 	return rc ? STATUS_FAILED : STATUS_DONE;
 }

@@ -23,8 +23,7 @@
 
 enum {
 	CACHE_SLOTS = 1 << 15,
-	CACHE_TEXT_BYTES = 144,
-	PID_MEMO_SLOTS = 1 << 10
+	CACHE_TEXT_BYTES = 144
 };
 
 struct cache_slot {
@@ -43,31 +42,8 @@ struct perf_reader {
 	uint32_t process;
 	char event[64];
 	bool has_event;
-	struct index process_index;
 	struct buf text;
 };
-
-static uint32_t process_of(struct perf_reader *r, const struct perf_header *h)
-{
-	struct profile *p = r->intake.profile;
-	struct process pr = { .pid = (uint32_t)h->pid, .ns_pid = (uint32_t)h->pid };
-	struct index_iter it;
-	uint64_t hash;
-	uint32_t id;
-
-	pr.comm_sid = strtab_addn(&p->strings, h->comm, strnlen(h->comm, h->comm_bytes));
-	hash = hash_pair(pr.comm_sid, pr.pid);
-	it = index_find(&r->process_index, hash);
-	for (; index_hit(&r->process_index, &it); index_next(&r->process_index, &it)) {
-		const struct process *have = &p->processes.items[it.elem];
-
-		if (have->comm_sid == pr.comm_sid && have->pid == pr.pid)
-			return it.elem;
-	}
-	id = profile__add_process(p, &pr);
-	index_add(&r->process_index, hash, id);
-	return id;
-}
 
 static void end_sample(struct perf_reader *r)
 {
@@ -191,7 +167,7 @@ static int begin_sample(struct perf_reader *r, const struct perf_header *h, stru
 	if (r->skip_sample)
 		intake_ignore(&r->intake, "samples of other events; --event takes them");
 	else
-		r->process = process_of(r, h);
+		r->process = intake_process(&r->intake, h->comm, h->comm_bytes, (uint32_t)h->pid);
 	r->weight = h->has_period && r->intake.opts->samples_hz <= 0 ? h->period : 1;
 	if (h->rest_bytes && add_frame(r, h->rest, h->rest_bytes))
 		end_sample(r); /* the whole sample stood on one line */
@@ -236,7 +212,6 @@ static int import_perf(struct input *in, const struct import_options *opts, stru
 	if (!rc)
 		end_sample(&r);
 	intake_finish(&r.intake);
-	index_free(&r.process_index);
 	buf_free(&r.text);
 	free(r.frames);
 	free(r.cache);
