@@ -3,6 +3,7 @@
 #include "user/cmd/picture.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "user/analysis/totals.h"
 #include "user/cmd/flame_fill.h"
@@ -32,8 +33,21 @@ static void put_subtitle(const struct profile *p, struct buf *out)
 	}
 }
 
+static void set_unit(const struct profile *p, struct flame_opts *f)
+{
+	const char *unit = profile__str(p, p->header.unit_sid);
+
+	if (!*unit || !strcmp(unit, "ns"))
+		f->unit = FLAME_UNIT_NS;
+	else if (!strcmp(unit, "bytes"))
+		f->unit = FLAME_UNIT_BYTES;
+	else
+		f->count_name = unit;
+}
+
 void picture__describe(const struct profile *p, struct flame_opts *f, struct picture_text *text)
 {
+	set_unit(p, f);
 	if (!f->title) {
 		summary__put_title(p, &text->title);
 		f->title = buf_str(&text->title);
