@@ -104,6 +104,25 @@ static void shifts_have_limits(void **state)
 	expect_default("A - 0 1000 g publish producer\nB A 500 100000 w consume consumer", "A1000");
 }
 
+static void a_shift_centres_the_server(void **state)
+{
+	struct trace t = { 0 };
+	struct spantree tree = { 0 };
+
+	(void)state;
+	trace_from_text(&t, "A - 1000 1000 S O server h1\nB A 1100 700 S rpc client h1\n"
+			    "C B 1050 650 S rpc server h2");
+	spantree__build(&tree, &t, &plain);
+	assert_int_equal(tree.notes_cnt, 1);
+	assert_int_equal(tree.notes[0].kind, TREE_SHIFTED);
+	assert_int_equal(tree.notes[0].amount_ns, 75000);
+	assert_int_equal(tree.start_ns[2], 1125000);
+	assert_int_equal(tree.clock_cnt, 1);
+	assert_int_equal(tree.clocks[0].offset_ns, -75000);
+	spantree__free(&tree);
+	trace__free(&t);
+}
+
 static void rules_of_others(void **state)
 {
 	const char *touching = "A - 1000 1000 S O\nB A 1100 300 S b\nC A 1400 500 S c";
@@ -400,6 +419,7 @@ int main(void)
 		cmocka_unit_test(siblings),
 		cmocka_unit_test(children_that_do_not_fit),
 		cmocka_unit_test(shifts_have_limits),
+		cmocka_unit_test(a_shift_centres_the_server),
 		cmocka_unit_test(rules_of_others),
 		cmocka_unit_test(a_recorded_wake_up_beats_the_latest_end),
 		cmocka_unit_test(damage_is_told),
