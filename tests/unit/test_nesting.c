@@ -177,7 +177,7 @@ static void slow_nesting(const struct nesting_opts *o, const struct call *calls,
 /* ---- traces ---- */
 
 /* Calls at random times among four nodes; coarse clocks make equal stamps. */
-static struct msgtrace *random_calls(struct prng *r, size_t cnt, int64_t tick_ns)
+static struct msgtrace *random_calls(struct prng *r, size_t cnt, int64_t tick_ns, int64_t ticks)
 {
 	struct msgtrace *t = msgtrace__new();
 	static const char names[] = "ABCD";
@@ -185,8 +185,8 @@ static struct msgtrace *random_calls(struct prng *r, size_t cnt, int64_t tick_ns
 	for (int i = 0; i < 4; i++)
 		msgtrace__node(t, &names[i], 1);
 	for (size_t i = 0; i < cnt; i++) {
-		int64_t start = prng_between(r, 0, 1000) * tick_ns;
-		int64_t end = start + prng_between(r, 0, 300) * tick_ns;
+		int64_t start = prng_between(r, 0, ticks) * tick_ns;
+		int64_t end = start + prng_between(r, 0, ticks / 3) * tick_ns;
 		struct call c = call_init((uint32_t)prng_between(r, 1, 4),
 					  (uint32_t)prng_between(r, 1, 4), start, end);
 
@@ -221,9 +221,9 @@ static void test_by_definition(void **state)
 		struct msgtrace *t;
 
 		prng_init(&r, seed, 0);
-		t = random_calls(&r, (size_t)prng_between(&r, 0, seed % 4 ? 8 : 70),
-				 seed % 3 ? 1234567 : 100);
-		if (seed % 5 == 0)
+		t = random_calls(&r, (size_t)prng_between(&r, 0, seed % 3 ? 8 : 90),
+				 seed % 3 == 1 ? 100 : 1234567, seed % 4 > 1 ? 1000 : 12);
+		if (seed % 5 < 2)
 			o.window_ns = prng_between(&r, 1, 100000000);
 		if (seed % 7 == 0)
 			o.child_power = 1;
@@ -247,7 +247,7 @@ static void test_forest(void **state)
 
 		prng_init(&r, seed, 1);
 		o.window_ns = seed % 2 ? 50000000 : 0;
-		t = random_calls(&r, 300, 1000000);
+		t = random_calls(&r, 300, 1000000, 1000);
 		nesting_infer(t, &o, &stats);
 		for (size_t i = 0; i < t->call_cnt; i++) {
 			uint32_t up = (uint32_t)i;
@@ -318,7 +318,7 @@ static void test_shift_and_rename(void **state)
 
 	(void)state;
 	prng_init(&r, 99, 0);
-	t = random_calls(&r, 400, 1000000);
+	t = random_calls(&r, 400, 1000000, 1000);
 	/* the same names, interned in another order, so that nodes have other numbers */
 	for (int i = 3; i >= 0; i--)
 		msgtrace__node(moved, &"ABCD"[i], 1);
