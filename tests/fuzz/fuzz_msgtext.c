@@ -25,7 +25,7 @@ static void analyse(struct msgtrace *t)
 	struct buf out = { 0 };
 	struct paths *p;
 
-	callpairs_find(t, CALLPAIRS_NUMBER, &pairs);
+	callpairs_find(t, CALLPAIRS_NUMBER, 0, &pairs);
 	o.window_ns = t->call_cnt % 2 ? 1000 : 0;
 	nesting_infer(t, &o, &nested);
 	if (msgtrace__check(t, NULL))

@@ -22,7 +22,7 @@ static void read_capture(const uint8_t *data, size_t len_bytes)
 		pcap_read(&in, 1, &o, t, &notes, NULL);
 		input_close(in);
 	}
-	callpairs_find(t, 0, &stats);
+	callpairs_find(t, 0, 0, &stats);
 	if (msgtrace__check(t, NULL))
 		abort();
 	buf_free(&notes);

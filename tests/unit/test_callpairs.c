@@ -69,7 +69,7 @@ static void test_by_definition(void **state)
 			    ids[prng_below(&r, seed % 2 ? 4 : 1)]);
 		ends = xcalloc(t->msg_cnt, sizeof(*ends));
 		slow_pairs(t, ends);
-		callpairs_find(t, CALLPAIRS_NUMBER, &stats);
+		callpairs_find(t, CALLPAIRS_NUMBER, 0, &stats);
 		for (size_t i = 0; i < t->msg_cnt; i++) {
 			const struct msg *m = msgtrace__msg(t, i);
 
@@ -107,13 +107,35 @@ static void test_counts(void **state)
 	add(t, 2, MSG_CALL, "AB", "2");
 	add(t, 3, MSG_RET, "CA", "7");
 	add(t, 4, MSG_ONEWAY, "AB", "-");
-	callpairs_find(t, CALLPAIRS_DROP_MSGS, &s);
+	callpairs_find(t, CALLPAIRS_DROP_MSGS, 0, &s);
 	assert_int_equal(s.call_cnt, 1);
 	assert_int_equal(s.unreturned_cnt, 1);
 	assert_int_equal(s.orphan_ret_cnt, 1);
 	assert_int_equal(s.oneway_cnt, 1);
 	assert_int_equal(t->calls[0].client_end_ns, 9);
 	msgtrace__free(t);
+}
+
+/* A return up to the window before its call is that call's; a later one, or one without id, is an orphan. */
+static void test_early_returns(void **state)
+{
+	(void)state;
+	for (int64_t window = 0; window <= 10; window += 5) {
+		struct msgtrace *t = msgtrace__new();
+		struct callpairs_stats s;
+
+		add(t, 10, MSG_RET, "BA", "1");
+		add(t, 10, MSG_RET, "BA", "-");
+		add(t, 15, MSG_CALL, "AB", "1");
+		add(t, 15, MSG_CALL, "AB", "-");
+		add(t, 16, MSG_CALL, "AB", "1"); /* the return is used up, or too old */
+		callpairs_find(t, 0, window, &s);
+		assert_int_equal(s.early_ret_cnt, window >= 5);
+		assert_int_equal(s.orphan_ret_cnt, window >= 5 ? 1 : 2);
+		assert_int_equal(t->call_cnt, window >= 5);
+		assert_int_equal(msgtrace__check(t, NULL), 0);
+		msgtrace__free(t);
+	}
 }
 
 /* True parents survive pairing; a parent that was never answered is no call. */
@@ -134,7 +156,7 @@ static void test_truth(void **state)
 	add(t, 7, MSG_RET, "CB", "4");
 	t->msg_truth = xcalloc(7, sizeof(*t->msg_truth));
 	memcpy(t->msg_truth, truth, sizeof(truth));
-	callpairs_find(t, 0, &s);
+	callpairs_find(t, 0, 0, &s);
 	assert_int_equal(t->call_cnt, 3);
 	assert_int_equal(call_true_parent(&t->calls[0]), CALL_NONE);
 	assert_int_equal(call_true_parent(&t->calls[1]), 0);
@@ -163,9 +185,8 @@ static void test_dedup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_definition),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_by_definition), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_early_returns), cmocka_unit_test(test_truth),
 		cmocka_unit_test(test_dedup),
 	};
 

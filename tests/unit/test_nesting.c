@@ -30,12 +30,16 @@ static int slow_bin(const struct nesting_opts *o, int64_t delay_ns)
 	return delay_ns < 0 ? -1 - bin : bin;
 }
 
+/* The middle of a bin in whole nanoseconds, as the bins' edges are. */
 static double slow_mid(const struct nesting_opts *o, int bin)
 {
-	int positive = bin < 0 ? -1 - bin : bin;
+	int positive = bin < 0 ? -1 - bin : bin, last = (o->paper_bins ? 340 : 480) - 1;
 	double first = o->paper_bins ? 1e6 : 1e3;
+	double low = ceil(first * pow(1.05, positive)),
+	       high = ceil(first * pow(1.05, positive + 1));
+	double mid = positive == last ? low : low + floor((high - low) / 2);
 
-	return first * (pow(1.05, positive) + pow(1.05, positive + 1)) / 2;
+	return bin < 0 ? -mid : mid;
 }
 
 static int slow_is_candidate(const struct nesting_opts *o, const struct call *calls, size_t parent,
@@ -77,11 +81,15 @@ static double slow_score(const struct nesting_opts *o, const struct call *calls,
 				continue;
 			}
 			if (o->window_ns) {
-				double wide =
-					(double)o->window_ns / 2 / (slow_mid(o, other) * log(1.05));
+				double from = slow_mid(o, other), to = slow_mid(o, bin);
+				double wide = sigma * log(1.05) * fabs(from);
 
-				wide = wide > 60 ? 60 : wide;
-				sigma = wide > sigma ? wide : sigma;
+				wide = wide < (double)o->window_ns / 2 ? (double)o->window_ns / 2 :
+									 wide;
+				if (fabs(to - from) <= 4 * wide)
+					sum += exp(-(to - from) * (to - from) / (2 * wide * wide)) /
+					       candidate_cnt[c];
+				continue;
 			}
 			if (fabs(away / sigma) <= 4)
 				sum += exp(-(double)away * away / (2 * sigma * sigma)) /

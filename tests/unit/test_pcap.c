@@ -159,7 +159,7 @@ static struct msgtrace *load(struct capture *caps, size_t cnt, struct buf *notes
 		input_close(in[i]);
 		buf_free(&caps[i].file);
 	}
-	callpairs_find(t, 0, &stats);
+	callpairs_find(t, 0, 0, &stats);
 	return t;
 }
 
