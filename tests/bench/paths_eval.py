@@ -4,7 +4,7 @@
 
 usage: O=build tests/bench/paths_eval.py [--quick] [FOLDER]       (FOLDER: docs/evaluation)
 Each trace is made by causeprof maketrace from tests/traces; each figure is what causeprof paths prints as JSON.
-CPU seconds and peak memory are those of the process, by wait4. --quick leaves out the traces of millions of messages.
+CPU seconds and peak memory are those of the process, by GNU time. --quick leaves out the traces of millions of messages.
 """
 import json, math, os, subprocess, sys, tempfile
 
@@ -17,15 +17,15 @@ MODES = {'default': [], 'paper': ['--paper']}
 
 
 def run(args):
-    """Runs a command: (stdout, CPU seconds, peak MB)."""
-    with tempfile.TemporaryFile() as out:
-        p = subprocess.Popen(args, stdout=out, stderr=subprocess.DEVNULL)
-        _, status, use = os.wait4(p.pid, 0)
-        p.returncode = os.waitstatus_to_exitcode(status)
-        if p.returncode:
-            sys.exit('failed: ' + ' '.join(args))
-        out.seek(0)
-        return out.read(), use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
+    """Runs a command: (stdout, CPU seconds, peak MB). GNU time starts it, because the peak of a child of this
+    program would begin with this program's own size."""
+    stamp = TMP.name + '/time'
+    p = subprocess.run(['/usr/bin/time', '-o', stamp, '-f', '%U %S %M', *args], stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL)
+    if p.returncode:
+        sys.exit('failed: ' + ' '.join(args))
+    user, system, kb = open(stamp).read().split()
+    return p.stdout, float(user) + float(system), float(kb) / 1024
 
 
 def make(name, *settings):
