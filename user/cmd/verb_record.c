@@ -15,6 +15,7 @@
 #include "user/base/mem.h"
 #include "user/base/outfile.h"
 #include "user/base/num.h"
+#include "user/base/outfile.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
