@@ -45,6 +45,8 @@ enum row_kind {
 	ROW_REG = 10,	/* CFA = register + off, x is an enum row_reg; rbx is lost */
 	/* Lazy binding in ld.so; works below frame 0 as long as the rows on the way track rbx. */
 	ROW_RBX = 11, /* CFA = rbx + off */
+	/* Frames of 256 KiB to 4 MiB: off is unsigned and goes on in x (row_far_off); rbx is lost. */
+	ROW_RSP_FAR = 12, /* CFA = rsp + off */
 };
 
 /* Registers of ROW_REG: prologues of realigned functions (r10, r13) and hand-written assembly. */
@@ -120,11 +122,12 @@ ROW_INLINE __u64 row_make(__u32 kind, __s64 off, __s64 rbp, __u32 x)
 	       (__u64)(__u16)off << 48;
 }
 
-#define row_pc(row)   ((__u32)(row))
-#define row_kind(row) ((__u32)((row) >> 32) & 31)
-#define row_x(row)    ((__u32)((row) >> 37) & 7)
-#define row_rbp(row)  ((__s64)((row) << 16) >> 56) /* units of 8 bytes */
-#define row_off(row)  ((__s64)(row) >> 48)	   /* units of 8 bytes */
-#define row_rule(row) ((__u32)((row) >> 32))	   /* everything but the pc */
+#define row_pc(row)	 ((__u32)(row))
+#define row_kind(row)	 ((__u32)((row) >> 32) & 31)
+#define row_x(row)	 ((__u32)((row) >> 37) & 7)
+#define row_rbp(row)	 ((__s64)((row) << 16) >> 56) /* units of 8 bytes */
+#define row_off(row)	 ((__s64)(row) >> 48)	      /* units of 8 bytes */
+#define row_far_off(row) ((row) >> 48 | (__u64)row_x(row) << 16)
+#define row_rule(row)	 ((__u32)((row) >> 32)) /* everything but the pc */
 
 #endif

@@ -157,6 +157,9 @@ static uint64_t encode_cfa(const struct cfi_state *s, int64_t rbp, uint32_t rbx)
 
 	if (s->cfa_is_expr)
 		return encode_expr(s, rbp, rbx);
+	if (s->cfa_reg == REG_RSP && s->cfa_off > INT16_MAX * 8 && s->cfa_off % 8 == 0 &&
+	    s->cfa_off / 8 < 8 << 16)
+		return row_make(ROW_RSP_FAR, s->cfa_off / 8, rbp, (uint32_t)(s->cfa_off / 8 >> 16));
 	if (!fits(s->cfa_off))
 		return unsupported(ROW_WHY_OFFSET);
 	switch (s->cfa_reg) {

@@ -92,6 +92,8 @@ static uint64_t cfa_register(unsigned reg, int64_t off, int64_t rbp, unsigned rb
 {
 	static const int regs[] = { 0, 8, 9, 10, 11, 4, 13, 15 }; /* enum row_reg */
 
+	if (reg == RSP && off % 8 == 0 && off > 262136 && off < 4 << 20)
+		return row_make(ROW_RSP_FAR, off / 8, rbp, (unsigned)(off / 8 / 65536));
 	if (off % 8 || off / 8 > INT16_MAX || off / 8 < INT16_MIN)
 		return row_make(ROW_UNSUPPORTED, 0, 0, 0);
 	if (reg == RSP || reg == RBP || reg == RBX)
