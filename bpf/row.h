@@ -16,6 +16,8 @@
  *               if rsp <= rbp < CFA, else unchanged. If it cannot be read it is 0.
  *   bits 48-63  s16: "off" below, in units of 8 bytes
  *
+ * These are the registers of x86-64; for arm64 see enum row_a64.
+ *
  * Beside the rows an index with a u32 per 256 bytes of text: the number of the row that covers the first
  * byte of that block, with one entry more than there are blocks: the row for a pc in block b is one of
  * index[b] .. index[b + 1], both included.
@@ -59,6 +61,16 @@ enum row_reg {
 	ROW_REG_RSI = 5,
 	ROW_REG_R13 = 6,
 	ROW_REG_R15 = 7,
+};
+
+/* arm64: ROW_RSP and ROW_RBP count from sp and x29, the rbp field is n, and x says where x29 and the return
+ * address are. */
+enum row_a64 {
+	ROW_A64_LR =
+		0, /* return address in x30 (frame 0, or under a signal frame), x29 unchanged */
+	ROW_A64_RECORD = 1, /* x29 at CFA - off, return address in the word above it */
+	ROW_A64_PAIR = 2,   /* x29 at CFA + 8 n, return address in the word above it */
+	ROW_A64_RA = 3,	    /* return address at CFA + 8 n, x29 unchanged */
 };
 
 /* Why a row is ROW_UNSUPPORTED. */
