@@ -223,7 +223,7 @@ struct comparison {
 	uint32_t next;	  /* row */
 	uint64_t row_cnt; /* ranges compared */
 	uint64_t diff_cnt;
-	uint64_t entry_cnt;
+	uint64_t odd_cnt;
 	uint64_t hole_cnt; /* holes between functions compared */
 };
 
@@ -251,9 +251,11 @@ static void compare_at(struct comparison *c, Dwarf_Frame *frame, bool is_signal,
 	c->row_cnt++;
 	if (row_rule(have) == row_rule(want))
 		return;
-	if (row_kind(have) ==
-	    ROW_END) { /* __start_context, by its code: see symbolize/rows_code.h */
-		c->entry_cnt++;
+	/* two functions that are no usual ones: __start_context, by its code (symbolize/rows_code.h); one of
+	 * arm64's libc that says its return address is in x15: it has no rows, and libdw is asked for x30 */
+	if (row_kind(have) == ROW_END ||
+	    (c->is_arm64 && row_kind(have) == ROW_GAP && c->table->stats.bad_fde_cnt)) {
+		c->odd_cnt++;
 		return;
 	}
 	if (!c->diff_cnt++)
@@ -364,7 +366,7 @@ static bool compare_file(const char *path)
 		path, cnt, table.row_cnt, (unsigned long long)c.row_cnt,
 		(unsigned long long)c.hole_cnt, (unsigned long long)c.diff_cnt);
 	assert_int_equal(c.diff_cnt, 0);
-	assert_true(c.entry_cnt <= 2); /* start and end of one function of libc */
+	assert_true(c.odd_cnt <= 4);
 	assert_true(c.row_cnt >= table.row_cnt);
 	dwarf_cfi_end(c.cfi);
 	elf_end(elf);
