@@ -190,19 +190,30 @@ int foldtext_escaped_byte(const char *s, size_t len_bytes)
 	return -1;
 }
 
+static bool is_plain(char c)
+{
+	return c != ';' && c != '\n' && c != '\r' && c != '\\';
+}
+
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
-	for (size_t i = 0; i < len_bytes; i++) {
-		if (name[i] == ';')
+	for (size_t i = 0, next; i < len_bytes; i = next) {
+		for (next = i; next < len_bytes && is_plain(name[next]);)
+			next++;
+		buf_append(out, name + i, next - i);
+		if (next == len_bytes)
+			break;
+		if (name[next] == ';')
 			buf_puts(out, "\\x3b");
-		else if (name[i] == '\n')
+		else if (name[next] == '\n')
 			buf_puts(out, "\\x0a");
-		else if (name[i] == '\r')
+		else if (name[next] == '\r')
 			buf_puts(out, "\\x0d");
-		else if (foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
+		else if (foldtext_escaped_byte(name + next, len_bytes - next) >= 0)
 			buf_puts(out, "\\x5c");
 		else
-			buf_putc(out, name[i]);
+			buf_putc(out, name[next]);
+		next++;
 	}
 }
 
