@@ -32,7 +32,7 @@ struct record_opts {
 	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *btf, *kinds;
+	const char *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
 };
 
@@ -82,6 +82,8 @@ static const struct opt options[] = {
 	  "Record every single interval, not only sums" },
 	{ "verify", 0, OPT_FLAG, OFF(verify), NULL,
 	  "Record through both ways, sums and intervals, and fail unless they are equal" },
+	{ "raw-events", 0, OPT_STRING, OFF(raw_path), "FILE",
+	  "Write what the scheduler told, event by event: for reports of wrong times" },
 	{ "label", 0, OPT_LIST, OFF(labels), "KEY=VALUE", "Note this in the profile" },
 	{ "max-overhead", 0, OPT_F64, OFF(max_overhead_percent), "PERCENT",
 	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5",
@@ -242,6 +244,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->stack_cnt_max = o->stack_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
+	c->raw_events = o->raw_path;
 	return rc;
 }
 
@@ -316,6 +319,17 @@ static void note_origin(struct profile *p, const struct record_opts *o, const ch
 	}
 }
 
+static int save_raw(const struct session *s, const char *path, struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	session__put_raw(s, &text);
+	rc = outfile_put(path, OUTFILE_REPLACE, buf_str(&text), text.len_bytes, err);
+	buf_free(&text);
+	return rc;
+}
+
 static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
 		   struct err *err)
 {
@@ -331,6 +345,8 @@ static int capture(const struct record_opts *o, const struct capture_opts *c, st
 		fputs("\r                         \r", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (!rc && o->raw_path)
+		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
 	if (stop_fd >= 0)
 		close(stop_fd);
