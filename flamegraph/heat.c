@@ -112,7 +112,10 @@ static void put_axis(const struct flame_heat *h, const struct heat_geometry *g, 
 	for (uint32_t c = 0; c < g->column_cnt; c += step) {
 		buf_printf(out, "<text class=\"ui\" x=\"%.1f\" y=\"%g\">",
 			   LABEL_PX + c * g->cell_px, y_px);
-		buf_put_duration(out, (uint64_t)c * h->row_cnt * h->slice_ns);
+		if (c)
+			buf_put_duration(out, (uint64_t)c * h->row_cnt * h->slice_ns);
+		else
+			buf_putc(out, '0');
 		buf_puts(out, "</text>\n");
 	}
 }

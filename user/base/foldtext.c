@@ -190,31 +190,28 @@ int foldtext_escaped_byte(const char *s, size_t len_bytes)
 	return -1;
 }
 
-static bool is_plain(char c)
-{
-	return c != ';' && c != '\n' && c != '\r' && c != '\\';
-}
-
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
-	for (size_t i = 0, next; i < len_bytes; i = next) {
-		for (next = i; next < len_bytes && is_plain(name[next]);)
-			next++;
-		buf_append(out, name + i, next - i);
-		if (next == len_bytes)
-			break;
-		if (name[next] == ';')
-			buf_puts(out, "\\x3b");
-		else if (name[next] == '\n')
-			buf_puts(out, "\\x0a");
-		else if (name[next] == '\r')
-			buf_puts(out, "\\x0d");
-		else if (foldtext_escaped_byte(name + next, len_bytes - next) >= 0)
-			buf_puts(out, "\\x5c");
-		else
-			buf_putc(out, name[next]);
-		next++;
+	size_t done = 0;
+
+	for (size_t i = 0; i < len_bytes; i++) {
+		const char *code = NULL;
+
+		if (name[i] == ';')
+			code = "\\x3b";
+		else if (name[i] == '\n')
+			code = "\\x0a";
+		else if (name[i] == '\r')
+			code = "\\x0d";
+		else if (name[i] == '\\' && foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
+			code = "\\x5c";
+		if (!code)
+			continue;
+		buf_append(out, name + done, i - done);
+		buf_puts(out, code);
+		done = i + 1;
 	}
+	buf_append(out, name + done, len_bytes - done);
 }
 
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes)
