@@ -55,8 +55,9 @@ static bool named(const struct flame_tree *t, uint32_t node, struct flame_str na
 {
 	uint32_t id = t->nodes[node].name;
 
-	return strtab_len_bytes(&t->names, id) == name.len_bytes &&
-	       !memcmp(strtab_get(&t->names, id), name.s, name.len_bytes);
+	/* straight from the table: this runs for every frame of every stack */
+	return t->names.lens_bytes[id] == name.len_bytes &&
+	       !memcmp(t->names.strs[id], name.s, name.len_bytes);
 }
 
 static uint32_t add_child(struct flame_tree *t, uint32_t parent, struct flame_str name,
@@ -196,10 +197,16 @@ static unsigned char key_byte(const struct flame_tree *t, uint32_t node, size_t 
 
 static uint64_t key_prefix(const struct flame_tree *t, uint32_t node)
 {
+	uint32_t name = t->nodes[node].name;
+	size_t len_bytes = strtab_len_bytes(&t->names, name);
+	unsigned char bytes[8] = { 0 };
 	uint64_t v = 0;
 
+	memcpy(bytes, strtab_get(&t->names, name), len_bytes < 8 ? len_bytes : 8);
+	if (len_bytes < 8)
+		bytes[len_bytes] = key_byte(t, node, len_bytes);
 	for (size_t i = 0; i < 8; i++)
-		v = v << 8 | key_byte(t, node, i);
+		v = v << 8 | bytes[i];
 	return v;
 }
 
