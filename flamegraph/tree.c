@@ -119,9 +119,11 @@ static void look_ahead(struct flame_tree *t, const struct flame_str *frames, siz
 	t->path_hash = xgrow(t->path_hash, &t->path_hash_cap, cnt + 1, sizeof(*t->path_hash));
 	t->path_guess = xgrow(t->path_guess, &t->path_guess_cap, cnt + 1, sizeof(*t->path_guess));
 	for (size_t i = from; i < cnt; i++) {
-		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0,
-					    hash_bytes(frames[i].s, frames[i].len_bytes));
+		uint64_t name_hash = hash_bytes(frames[i].s, frames[i].len_bytes);
+
+		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0, name_hash);
 		index_prefetch(&t->index, t->path_hash[i]);
+		index_prefetch(&t->names.index, name_hash);
 	}
 	for (size_t i = from; i < cnt; i++) {
 		struct index_iter it = index_find(&t->index, t->path_hash[i]);
