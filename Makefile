@@ -45,6 +45,7 @@ LIB      := $(O)/libcauseprof.a
 BIN      := $(O)/causeprof
 UNIT     := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/workloads/*.c))
+TOOLS    := $(patsubst %.c,$(O)/%,$(wildcard tests/tools/*.c))
 FUZZERS  := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
@@ -121,6 +122,10 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(LIB)
 	$(call say,BENCH,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(O)/tests/tools/%: $(O)/tests/tools/%.o $(LIB)
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Workloads are targets of measurements: optimised, without frame pointers, like a distribution's programs.
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,LOAD,$@)
@@ -140,7 +145,7 @@ check-golden: $(BIN) ## command line tests against stored output; ACCEPT=1 rewri
 	$(Q)O=$(O) scripts/run-tests $(if $(ACCEPT),--accept) $(GOLDEN)
 check-fuzz: $(REPLAYS) ## replay the fuzz corpus
 	$(Q)set -e; for r in $(REPLAYS); do n=$${r##*/fuzz_}; $$r tests/fuzz/corpus/$${n%-replay}; done
-check-live: $(BIN) $(WORKLOADS) ## tests on this machine's kernel (root)
+check-live: $(BIN) $(WORKLOADS) $(TOOLS) ## tests on this machine's kernel (root)
 	$(Q)O=$(O) scripts/run-tests $(LIVE)
 check-vm: $(BIN) $(WORKLOADS) ## the live tests on other kernels, in emulation
 	$(Q)O=$(O) scripts/run-tests $(VM)

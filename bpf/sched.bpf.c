@@ -97,6 +97,7 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
 	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
 		t->run_since_ns = sw->now_ns - sw->ran_ns;
 		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
@@ -130,6 +131,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	put_raw(t, CP_RAW_IN, sw, 0);
 	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
 	if (unseen && (first.kind || running.kind))
 		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
@@ -188,9 +190,13 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(cp_wakeup, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
+	struct account_switch sw = {};
 
-	if (t)
-		account_wakeup(&t->account, bpf_ktime_get_ns());
+	if (!t)
+		return 0;
+	sw.now_ns = bpf_ktime_get_ns();
+	put_raw(t, CP_RAW_WAKEUP, &sw, 0);
+	account_wakeup(&t->account, sw.now_ns);
 	return 0;
 }
 
@@ -198,12 +204,15 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
-	u64 now_ns = bpf_ktime_get_ns();
+	struct account_switch sw = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!t || !account_born(&t->account, now_ns))
+	if (!t)
 		return 0;
-	t->first_ns = now_ns;
-	if (now_ns >= cp_window.start_ns)
+	put_raw(t, CP_RAW_BORN, &sw, 0);
+	if (!account_born(&t->account, sw.now_ns))
+		return 0;
+	t->first_ns = sw.now_ns;
+	if (sw.now_ns >= cp_window.start_ns)
 		t->flags |= CP_THREAD_BORN;
 	return 0;
 }

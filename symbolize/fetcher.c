@@ -146,6 +146,16 @@ static int limit(int resource, rlim_t max)
 	return setrlimit(resource, &l);
 }
 
+/* The sanitizer reserves terabytes: no limit makes sense there. */
+static int limit_memory(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return 0;
+#else
+	return limit(RLIMIT_AS, MEMORY_MAX_BYTES);
+#endif
+}
+
 static int drop_privileges(const struct fetcher *f)
 {
 	const struct passwd *user = getpwuid(f->uid);
@@ -157,7 +167,7 @@ static int drop_privileges(const struct fetcher *f)
 	setenv("DEBUGINFOD_TIMEOUT", SERVER_TIMEOUT_S, 0);
 	unsetenv("DEBUGINFOD_VERBOSE");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || limit(RLIMIT_CORE, 0) ||
-	    limit(RLIMIT_FSIZE, FILE_MAX_BYTES) || limit(RLIMIT_AS, MEMORY_MAX_BYTES))
+	    limit(RLIMIT_FSIZE, FILE_MAX_BYTES) || limit_memory())
 		return -1;
 	if (geteuid())
 		return 0;

@@ -297,16 +297,20 @@ static int compare_addrs(const void *a, const void *b)
 static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
 			  size_t cnt)
 {
-	size_t *ranges = xcalloc(cnt + 1, sizeof(*ranges)), n = 0;
+	size_t *ranges = NULL, n = 0, cap = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const struct range *r = symtab_find(&m->table, addrs[i]);
 		size_t at = r ? (size_t)(r - m->table.ranges.items) : 0;
 
-		/* addresses are sorted, so equal ranges are neighbours */
-		if (r && !m->names[at] && (!n || ranges[n - 1] != at))
-			ranges[n++] = at;
+		if (!r || m->names[at])
+			continue;
+		m->names[at] = ""; /* it will be asked for once */
+		ranges = xgrow(ranges, &cap, n + 1, sizeof(*ranges));
+		ranges[n++] = at;
 	}
+	for (size_t i = 0; i < n; i++)
+		m->names[ranges[i]] = NULL;
 	read_names(m, env, ranges, n);
 	free(ranges);
 }
@@ -315,22 +319,27 @@ static void prepare_lines(struct module *m, const struct module_env *env, const 
 			  size_t cnt)
 {
 	uint64_t *unknown = xcalloc(cnt + 1, sizeof(*unknown));
-	size_t n = 0;
+	size_t n = 0, different = 0;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (!lines_cache_has(&m->lines, addrs[i]) && (!n || unknown[n - 1] != addrs[i]))
+		if (!lines_cache_has(&m->lines, addrs[i]))
 			unknown[n++] = addrs[i];
 	if (n)
-		ask_lines(m, env, unknown, n);
+		qsort(unknown, n, sizeof(*unknown), compare_addrs);
+	for (size_t i = 0; i < n; i++)
+		if (!different || unknown[different - 1] != unknown[i])
+			unknown[different++] = unknown[i];
+	if (n)
+		ask_lines(m, env, unknown, different);
 	free(unknown);
 }
 
-void module__prepare(struct module *m, const struct module_env *env, uint64_t *addrs, size_t cnt)
+void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		     size_t cnt)
 {
 	module__load(m, env);
 	if (!env->sandbox || m->reason || !cnt)
 		return;
-	qsort(addrs, cnt, sizeof(*addrs), compare_addrs);
 	prepare_names(m, env, addrs, cnt);
 	if (env->opts->lines)
 		prepare_lines(m, env, addrs, cnt);

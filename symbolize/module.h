@@ -57,8 +57,9 @@ void module__load(struct module *m, const struct module_env *env);
 /* Closes the files; names of functions are read before, lines and inlined functions can no longer be. */
 void module__close_files(struct module *m, const struct module_env *env);
 /* Answers beforehand, in one go, what will be asked about these addresses: with a sandbox each question
- * costs a process. addrs are sorted here. */
-void module__prepare(struct module *m, const struct module_env *env, uint64_t *addrs, size_t cnt);
+ * costs a process. */
+void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		     size_t cnt);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The functions around an address from debug information, as dwarf_names__find gives them. */

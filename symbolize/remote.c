@@ -89,8 +89,10 @@ static int take_symbols(const struct sandbox_reply *reply, struct symtab *ret,
 	ret->ranges.cnt = ret->ranges.cap = head.range_cnt;
 	memcpy(ret->ranges.items, at, ranges_bytes);
 	buf_append(&ret->strings, at + ranges_bytes, head.strings_bytes);
-	if (symtab_check(ret))
+	if (symtab_check(ret)) {
+		ranges_index(&ret->ranges);
 		return 0;
+	}
 	symtab_free(ret);
 	return -EPROTO;
 }
