@@ -68,18 +68,18 @@ struct account_window {
 };
 
 struct account {
-	__u64 since_ns; /* start of the open piece */
-	__u64 wake_ns; /* first wake-up since the switch-out, 0 = none */
+	__u64 since_ns;	    /* start of the open piece */
+	__u64 wake_ns;	    /* first wake-up since the switch-out, 0 = none */
 	__u64 unsampled_ns; /* running time inside the window since the last sample */
-	__u32 kind; /* enum account_kind, perhaps with ACCOUNT_BY_CENSUS */
-	__u32 ran; /* was on a CPU inside the window */
+	__u32 kind;	    /* enum account_kind, perhaps with ACCOUNT_BY_CENSUS */
+	__u32 ran;	    /* was on a CPU inside the window */
 };
 
 struct account_piece {
 	__u64 start_ns, end_ns; /* inside the window */
-	__u64 whole_ns; /* length before it was clipped, for filters by duration */
-	__u32 kind; /* ACCOUNT_NONE = there is no piece */
-	__u32 flags; /* enum account_flag */
+	__u64 whole_ns;		/* length before it was clipped, for filters by duration */
+	__u32 kind;		/* ACCOUNT_NONE = there is no piece */
+	__u32 flags;		/* enum account_flag */
 };
 
 struct account_switch {
@@ -180,8 +180,9 @@ ACCOUNT_INLINE void account_split(const struct account *a, const struct account_
 /* The thread leaves its CPU: gives the running piece that ends here. Where it was not seen to get the CPU,
  * also the waiting before that; then it returns 1. */
 ACCOUNT_INLINE int account_switch_out(struct account *a, const struct account_window *w,
-				      const struct account_switch *sw, struct account_piece *running,
-				      struct account_piece *first, struct account_piece *second)
+				      const struct account_switch *sw,
+				      struct account_piece *running, struct account_piece *first,
+				      struct account_piece *second)
 {
 	__u32 kind = account_kind_of(a);
 	int unseen = 0;
@@ -216,7 +217,8 @@ ACCOUNT_INLINE int account_switch_in(struct account *a, const struct account_win
 				     const struct account_switch *sw, struct account_piece *running,
 				     struct account_piece *first, struct account_piece *second)
 {
-	int unseen = account_is_blocked(account_kind_of(a)) && !a->wake_ns ? ACCOUNT_UNSEEN_WAKEUP : 0;
+	int unseen =
+		account_is_blocked(account_kind_of(a)) && !a->wake_ns ? ACCOUNT_UNSEEN_WAKEUP : 0;
 
 	running->kind = ACCOUNT_NONE;
 	if (account_kind_of(a) == ACCOUNT_RUNNING) {

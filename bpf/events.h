@@ -12,10 +12,11 @@ enum {
 };
 
 enum cp_event_kind {
-	CP_EVENT_STACK = 1, /* a stack seen for the first time */
-	CP_EVENT_THREAD = 2, /* a thread's books, when it died or the window closed */
+	CP_EVENT_STACK = 1,    /* a stack seen for the first time */
+	CP_EVENT_THREAD = 2,   /* a thread's books, when it died or the window closed */
 	CP_EVENT_INTERVAL = 3, /* one piece of time (--intervals) */
-	CP_EVENT_PROCESS = 4, /* a process, or a new generation of its code */
+	CP_EVENT_PROCESS = 4,  /* a process, or a new generation of its code */
+	CP_EVENT_RAW = 5,      /* what bpf/account.h is told, to replay it elsewhere */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
@@ -25,7 +26,7 @@ struct cp_event_stack {
 	__u8 kernel_cnt;
 	__u8 user_cnt;
 	__u32 id;
-	__u64 fp_mask[2]; /* bit i: the caller of user frame i was found by the frame pointer */
+	__u64 fp_mask[2];     /* bit i: the caller of user frame i was found by the frame pointer */
 	__u64 signal_mask[2]; /* bit i: user frame i is a signal trampoline */
 	__u64 frames[];
 };
@@ -81,26 +82,26 @@ struct cp_event_process {
 	__u8 pad;
 	__u32 process; /* unique in a capture */
 	__u32 before; /* of a fork: the parent, whose mappings it starts with; else the generation before */
-	__u32 tgid; /* as causeprof sees it */
+	__u32 tgid;    /* as causeprof sees it */
 	__u32 ns_tgid; /* in its own PID namespace */
 	__u32 parent_tgid;
 	__u32 generation;
 	__u64 start_ns; /* CLOCK_BOOTTIME */
-	__u64 time_ns; /* when this generation began */
+	__u64 time_ns;	/* when this generation began */
 	char comm[CP_COMM_BYTES];
 };
 
 /* Running time waits for the thread's next sample, which all of it is booked on. */
 enum cp_sampled {
 	CP_NOT_SAMPLED = 0, /* or no running time */
-	CP_SAMPLED = 1, /* the piece ends with a sample; stack is where */
-	CP_FLUSHED = 2, /* no piece: what waits goes to this stack, since no sample will come */
+	CP_SAMPLED = 1,	    /* the piece ends with a sample; stack is where */
+	CP_FLUSHED = 2,	    /* no piece: what waits goes to this stack, since no sample will come */
 };
 
 struct cp_event_interval {
 	__u8 event;
-	__u8 kind; /* enum account_kind */
-	__u8 flags; /* enum account_flag and CP_SUM_FILTERED; */
+	__u8 kind;    /* enum account_kind */
+	__u8 flags;   /* enum account_flag and CP_SUM_FILTERED; */
 	__u8 sampled; /* enum cp_sampled */
 	__u32 tid;
 	__u64 start_ns, end_ns;
@@ -108,6 +109,27 @@ struct cp_event_interval {
 	__u32 process;
 	__u32 waker;
 	__u32 pad;
+};
+
+enum cp_raw {
+	CP_RAW_CENSUS = 1, /* value = enum account_kind that it found */
+	CP_RAW_OUT = 2,
+	CP_RAW_IN = 3,
+	CP_RAW_WAKEUP = 4,
+	CP_RAW_BORN = 5,
+	CP_RAW_SAMPLE = 6,
+	CP_RAW_CLOSE = 7,
+};
+
+struct cp_event_raw {
+	__u8 event;
+	__u8 raw; /* enum cp_raw */
+	__u8 preempt, on_rq, sched_delayed;
+	__u8 pad[3];
+	__u32 tid;
+	__u32 value; /* prev_state, or a kind */
+	__u64 now_ns;
+	__u64 ran_ns;
 };
 
 /* Extra part flags, equal to enum part_flag. */
@@ -148,15 +170,15 @@ static inline __attribute__((always_inline)) void cp_stack_hash(struct cp_stack_
 /* Executable mappings of a process, sorted by address; a process has a contiguous range of them. */
 struct cp_mapping {
 	__u64 start, end;
-	__u64 base; /* address of the row table's pc offset 0 */
-	__u32 row, row_cnt; /* in cp_rows; row_cnt 0: no rows, frame pointers */
+	__u64 base;		/* address of the row table's pc offset 0 */
+	__u32 row, row_cnt;	/* in cp_rows; row_cnt 0: no rows, frame pointers */
 	__u32 block, block_cnt; /* in cp_blocks; block_cnt entries + 1 */
 };
 
 /* A process, by tgid. The mappings of a process have a number of their own, since a forked process starts
  * with its parent's; user space answers to the number with a range of mappings. */
 struct cp_process {
-	__u32 id; /* unique in a capture */
+	__u32 id;    /* unique in a capture */
 	__u32 space; /* id of the process generation whose mappings these are */
 	__u32 generation;
 	__u32 kernel;
@@ -171,16 +193,17 @@ struct cp_range {
 
 /* Constants of a capture: the verifier removes what is off. */
 struct cp_config {
-	__u64 min_ns, max_ns; /* waits outside go to [filtered]; max 0 = none */
-	__u64 slice_ns; /* 0 = no slices */
-	__u32 kind_mask; /* bit per enum account_kind; others go to [filtered] */
-	__u32 all; /* every thread of the machine */
+	__u64 min_ns, max_ns;  /* waits outside go to [filtered]; max 0 = none */
+	__u64 slice_ns;	       /* 0 = no slices */
+	__u32 kind_mask;       /* bit per enum account_kind; others go to [filtered] */
+	__u32 all;	       /* every thread of the machine */
 	__u32 sums, intervals; /* the sinks; both to compare them */
 	__u32 per_thread;
 	__u32 user_stacks, kernel_stacks;
-	__u32 dwarf; /* 0 = frame pointers only */
+	__u32 dwarf;				  /* 0 = frame pointers only */
 	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
-	__u32 census_scratch; /* its element in cp_scratch */
+	__u32 census_scratch;			  /* its element in cp_scratch */
+	__u32 raw;				  /* send what bpf/account.h is told */
 	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
 };
 
@@ -192,7 +215,7 @@ struct cp_loss {
 struct cp_cost {
 	__u64 switches; /* all on this CPU inside the window */
 	__u64 target_switches;
-	__u64 calls; /* of programs that had work to do */
+	__u64 calls;		     /* of programs that had work to do */
 	__u64 timed_calls, timed_ns; /* some of them, timed */
 	__u64 samples;
 	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
@@ -204,6 +227,7 @@ _Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
 _Static_assert(sizeof(struct cp_event_process) == 64, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
+_Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");
 _Static_assert(sizeof(struct cp_sum_key) == 24, "map key");
 _Static_assert(sizeof(struct cp_mapping) == 40, "map value");
 #endif

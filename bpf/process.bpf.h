@@ -5,7 +5,7 @@
 
 #include "bpf/state.bpf.h"
 
-#define CLONE_VM 0x00000100
+#define CLONE_VM     0x00000100
 #define CLONE_THREAD 0x00010000
 
 static __always_inline struct cp_process *process_of(struct task_struct *task)
@@ -30,8 +30,8 @@ static __always_inline u64 exec_vm_of(struct task_struct *task)
 	return mm ? mm->exec_vm : 0;
 }
 
-static __always_inline void send_process(struct task_struct *task, const struct cp_process *p, u32 why,
-					 u32 before)
+static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
+					 u32 why, u32 before)
 {
 	struct cp_event_process *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	struct task_struct *leader = task->group_leader;

@@ -23,7 +23,8 @@ static __always_inline void account_done(struct cp_thread *t, u64 now_ns)
 
 /* The kernel's own clocks, at the moment a thread leaves its CPU; a stay that began before the window
  * counts in proportion. */
-static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task, u64 now_ns)
+static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task,
+					    u64 now_ns)
 {
 	u64 exec_ns = task->se.sum_exec_runtime, delay_ns = task->sched_info.run_delay;
 	u64 gained_ns = exec_ns - t->exec_last_ns, waited_ns = delay_ns - t->delay_last_ns;
@@ -40,7 +41,9 @@ static __always_inline void look_at_witness(struct cp_thread *t, struct task_str
 	if (kept_ns < whole_ns && whole_ns)
 		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
 	t->exec_ns += gained_ns;
-	if (t->wait_kept_ns < t->wait_whole_ns)
+	if (t->run_since_ns <= cp_window.start_ns)
+		waited_ns = 0; /* the wait for this stay was over before the window */
+	else if (t->wait_kept_ns < t->wait_whole_ns)
 		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
 	t->delay_ns += waited_ns;
 }
@@ -88,12 +91,13 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 {
 	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	struct where w = { .tid = t->tid };
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
 	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
 		t->run_since_ns = sw->now_ns - sw->ran_ns;
 		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
@@ -106,7 +110,8 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
 		t->flags |= CP_THREAD_DIED;
-		report_thread(t, task, sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
+		report_thread(t, task,
+			      sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
 		t->process = p ? p->id : 0;
@@ -120,15 +125,17 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 {
 	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	struct where w = { .tid = t->tid };
 	int unseen;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	put_raw(t, CP_RAW_IN, sw, 0);
 	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
 	if (unseen && (first.kind || running.kind))
-		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN : CP_LOSS_SWITCH_UNSEEN,
+		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
+						       CP_LOSS_SWITCH_UNSEEN,
 		     0);
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
@@ -183,9 +190,13 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(cp_wakeup, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
+	struct account_switch sw = {};
 
-	if (t)
-		account_wakeup(&t->account, bpf_ktime_get_ns());
+	if (!t)
+		return 0;
+	sw.now_ns = bpf_ktime_get_ns();
+	put_raw(t, CP_RAW_WAKEUP, &sw, 0);
+	account_wakeup(&t->account, sw.now_ns);
 	return 0;
 }
 
@@ -193,12 +204,15 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
-	u64 now_ns = bpf_ktime_get_ns();
+	struct account_switch sw = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!t || !account_born(&t->account, now_ns))
+	if (!t)
 		return 0;
-	t->first_ns = now_ns;
-	if (now_ns >= cp_window.start_ns)
+	put_raw(t, CP_RAW_BORN, &sw, 0);
+	if (!account_born(&t->account, sw.now_ns))
+		return 0;
+	t->first_ns = sw.now_ns;
+	if (sw.now_ns >= cp_window.start_ns)
 		t->flags |= CP_THREAD_BORN;
 	return 0;
 }
@@ -216,6 +230,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 		lose(CP_LOSS_NO_STORAGE, 0);
 		return 0;
 	}
+	identify(t, task);
 	process_forked(bpf_get_current_task_btf(), task, clone_flags);
 	return 0;
 }
@@ -230,7 +245,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		return 0;
 	p = process_of(task);
 	/* what ran before belongs to the old program */
-	flush_unsampled(t, tid_of(task), p ? p->id : 0);
+	flush_unsampled(t, p ? p->id : 0);
+	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
 	process_changed(task, CP_PROCESS_EXEC);
 	return 0;

@@ -34,7 +34,8 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 	__builtin_memcpy(head.signal_mask, w->signal_mask, sizeof(head.signal_mask));
 	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8)
 		return true;
-	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(head) + kernel_bytes + user_bytes, 0, &ptr)) {
+	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(head) + kernel_bytes + user_bytes, 0,
+				       &ptr)) {
 		bpf_ringbuf_discard_dynptr(&ptr, 0);
 		return false;
 	}

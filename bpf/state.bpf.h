@@ -12,8 +12,8 @@
 #include "bpf/events.h"
 #include "bpf/row.h"
 
-#define PF_KTHREAD 0x00200000
-#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD     0x00200000
+#define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000
 
 /* Keeps the compiler from reasoning about x, so that the verifier sees the check that the source has. */
@@ -42,23 +42,26 @@ enum cp_loss_cause {
 /* A thread that is watched. */
 struct cp_thread {
 	struct account account;
+	u32 tid, tgid, ns_tid,
+		ns_tgid;    /* noted while it lives: a dead task has no number any more */
 	u32 stack, process; /* of the last switch-out */
 	u32 census_stack, census_process;
 	u32 sample_stack, sample_process;
 	u32 sampled; /* sample_stack is set */
-	u32 closed; /* taken by whoever accounts the end of the window first */
-	u32 done; /* ... and finished */
-	u32 flags; /* enum cp_thread_flag */
+	u32 closed;  /* taken by whoever accounts the end of the window first */
+	u32 done;    /* ... and finished */
+	u32 flags;   /* enum cp_thread_flag */
 	u32 reported;
 	u32 pad;
 	u64 first_ns;
 	u64 running_ns, runnable_ns, blocked_ns;
 	u64 voluntary_cnt, involuntary_cnt, sample_cnt;
-	u64 nvcsw; /* the kernel's count at the last look */
+	u64 nvcsw;			 /* the kernel's count at the last look */
 	u64 exec_last_ns, delay_last_ns; /* the kernel's clocks at the last look */
-	u64 exec_ns, delay_ns; /* what they gained inside the window */
-	u64 run_since_ns; /* start of the current stay on a CPU */
-	u64 wait_whole_ns, wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
+	u64 exec_ns, delay_ns;		 /* what they gained inside the window */
+	u64 run_since_ns;		 /* start of the current stay on a CPU */
+	u64 wait_whole_ns,
+		wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
 };
 
 const volatile struct cp_config cp_config __weak = {};
@@ -178,6 +181,14 @@ static __always_inline u32 ns_tid_of(struct task_struct *task)
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
 	return pid ? pid_at_level(pid, BPF_CORE_READ(pid, level)) : 0;
+}
+
+static __always_inline void identify(struct cp_thread *t, struct task_struct *task)
+{
+	t->tid = tid_of(task);
+	t->tgid = tid_of(task->group_leader);
+	t->ns_tid = ns_tid_of(task);
+	t->ns_tgid = ns_tid_of(task->group_leader);
 }
 
 #endif

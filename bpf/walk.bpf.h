@@ -26,7 +26,8 @@ enum {
 enum walk_known {
 	KNOWN_RBX = 1,
 	KNOWN_FIRST = 2, /* all registers, in walk.reg: frame 0 */
-	KNOWN_SIGNAL = 4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
+	KNOWN_SIGNAL =
+		4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
 };
 
 struct walk_rule {
@@ -41,11 +42,11 @@ struct walk {
 	u64 ucontext;
 	u64 window_start, window_end; /* user addresses that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
-	u32 known; /* enum walk_known */
-	u32 caller; /* 1: ip is a return address */
-	u32 space; /* struct cp_process */
+	u32 known;		  /* enum walk_known */
+	u32 caller;		  /* 1: ip is a return address */
+	u32 space;		  /* struct cp_process */
 	u32 mapping, mapping_cnt; /* the space's range */
-	u32 mapping_at; /* last hit */
+	u32 mapping_at;		  /* last hit */
 	u32 cnt;
 	u32 stop; /* 0 while walking */
 	u64 frames[CP_FRAMES_MAX + 1];
@@ -95,12 +96,13 @@ struct {
 } cp_mappings __weak SEC(".maps");
 
 /* verifier: bounds an index by a mask that it knows as a constant */
-#define BOUND(index, mask) ({			\
-	u64 bounded_ = (index);			\
-	hide(bounded_);				\
-	bounded_ &= (mask);			\
-	bounded_;				\
-})
+#define BOUND(index, mask)              \
+	({                              \
+		u64 bounded_ = (index); \
+		hide(bounded_);         \
+		bounded_ &= (mask);     \
+		bounded_;               \
+	})
 
 /* The row that covers pc_off among rows lo..hi (both included), 0 if there is none. */
 __weak u64 find_row(u32 lo, u32 hi, u32 pc_off)
@@ -117,7 +119,8 @@ __weak u64 find_row(u32 lo, u32 hi, u32 pc_off)
 			break;
 		mid = (lo + hi + 1) >> 1;
 		row = rows[BOUND(mid, cp_config.row_mask)];
-		after = (u32)((s64)((u64)pc_off - (u32)row) >> 63); /* all ones: pc lies before mid */
+		after = (u32)((s64)((u64)pc_off - (u32)row) >>
+			      63); /* all ones: pc lies before mid */
 		hide(after);
 		lo = (lo & after) | (mid & ~after);
 		hi = (hi & ~after) | ((mid - 1) & after);
@@ -343,7 +346,7 @@ static __always_inline u32 row_rbx(u64 row)
 	u32 kind = row_kind(row);
 
 	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ? ROW_RBX_LOST :
-										  row_x(row);
+										   row_x(row);
 }
 
 /* Restores the caller's rbp and rbx, as far as the row knows them. */

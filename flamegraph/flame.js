@@ -6,6 +6,23 @@
 "use strict";
 var NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 
+var digit = new Uint8Array(128);
+for (var a = 0; a < 64; a++)
+	digit["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".charCodeAt(a)] = a;
+var pair = [0, 0];
+/* The number at a place of the text, and the place behind it; the same array each time. */
+function numberAt(text, at) {
+	var v = 0, unit = 1, c;
+	do {
+		c = digit[text.charCodeAt(at++) & 127];
+		v += (c & 31) * unit;
+		unit *= 32;
+	} while (c > 31);
+	pair[0] = v;
+	pair[1] = at;
+	return pair;
+}
+
 function start(svg) {
 	if (svg.dataset.started) return;
 	svg.dataset.started = "1";
@@ -27,17 +44,11 @@ function start(svg) {
 			name: new Uint32Array(n), depth: new Uint32Array(n), parent: new Uint32Array(n),
 			last: new Uint32Array(n), color: new Uint16Array(n), bar: new Uint16Array(n), rows: []
 		};
-		var digit = new Uint8Array(128), at = 0;
-		var alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-		for (var a = 0; a < 64; a++) digit[alphabet.charCodeAt(a)] = a;
+		var at = 0;
 		function number() {
-			var v = 0, unit = 1;
-			for (;;) {
-				var c = digit[text.charCodeAt(at++) & 127];
-				v += (c & 31) * unit;
-				if (c < 32) return v;
-				unit *= 32;
-			}
+			var n = numberAt(text, at);
+			at = n[1];
+			return n[0];
 		}
 		var depth = -1, cursor = [0], open = [];
 		for (var i = 0; i < n; i++) {
@@ -65,6 +76,55 @@ function start(svg) {
 		return d;
 	}
 
+	/* A range of time slices instead of all: new weights for the same boxes. */
+	var whole = null, slices = null;
+	function readSlices() {
+		var text = document.getElementById("slices").innerHTML, at = 0, slice = 0;
+		slices = [];
+		function number() {
+			var n = numberAt(text, at);
+			at = n[1];
+			return n[0];
+		}
+		while (at < text.length) {
+			slice += number();
+			slices.push([slice, number(), conf.columns.length > 1 ? number() : 0, number()]);
+		}
+	}
+	function chooseRange(range) {
+		var d = tables(), cols = conf.columns.length, i, k;
+		if (!slices) readSlices();
+		if (!whole) whole = { start: d.start.slice(), width: d.width.slice(), self: d.self.slice(), value: d.value.slice() };
+		zoomed = 0;
+		trail = [];
+		focus = -1;
+		if (!range) {
+			["start", "width", "self", "value"].forEach(function (key) { d[key].set(whole[key]); });
+		} else {
+			d.self.fill(0);
+			d.value.fill(0);
+			slices.forEach(function (s) {
+				if (s[0] < range[0] || s[0] > range[1]) return;
+				d.self[s[1]] += s[3];
+				if (cols > 1) d.value[s[1] * cols + s[2]] += s[3];
+			});
+			d.width.set(d.self);
+			for (i = d.n - 1; i > 0; i--) {
+				d.width[d.parent[i]] += d.width[i];
+				for (k = 0; k < cols && cols > 1; k++) d.value[d.parent[i] * cols + k] += d.value[i * cols + k];
+			}
+			var next = new Float64Array(d.n);
+			next[0] = d.self[0];
+			for (i = 1; i < d.n; i++) {
+				d.start[i] = next[d.parent[i]];
+				next[d.parent[i]] += d.width[i];
+				next[i] = d.start[i] + d.self[i];
+			}
+		}
+		if (d.width[0]) draw();
+		return d.width[0];
+	}
+
 	/* Geometry */
 	function top(depth) {
 		return conf.inverted ? conf.top + depth * conf.frame :
@@ -83,6 +143,7 @@ function start(svg) {
 			var mid = (lo + hi + 1) >> 1;
 			if (d.start[row[mid]] <= at) lo = mid; else hi = mid - 1;
 		}
+		while (lo && !d.width[row[lo]]) lo--; /* nothing of it in this range of time */
 		var i = row[lo];
 		if (isAbove(i)) return i;
 		return i >= zoomed && i <= d.last[zoomed] && at >= d.start[i] && at <= d.start[i] + d.width[i] ? i : -1;
@@ -480,9 +541,13 @@ function start(svg) {
 		var p = toPicture(e), i = boxAt(p.x, p.y);
 		if (i >= 0) { tip.classList.add("hide"); zoom(i); }
 	});
-	(svg.ownerDocument.documentElement === svg ? window : svg).addEventListener("keydown", keydown);
+	window.addEventListener("keydown", function (e) {
+		if (svg.getClientRects().length && !/^(INPUT|BUTTON)$/.test(e.target.tagName || "")) keydown(e);
+	});
+	svg.flameRange = chooseRange;
 	restoreState();
 	(window.requestIdleCallback || setTimeout)(tables); /* ready for the first click */
 }
-document.querySelectorAll("svg.flame").forEach(start);
+window.startFlame = start; /* of a page's tabs the one that is shown, others when they are */
+[].forEach.call(document.querySelectorAll("svg.alone, .tab.shown svg.flame"), start);
 })();

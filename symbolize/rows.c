@@ -70,8 +70,8 @@ static void emit(struct builder *b, uint64_t vaddr, uint64_t rule)
 	struct row_table *t = b->t;
 	uint32_t pc = (uint32_t)(vaddr - t->base_vaddr);
 
-	if (t->row_cnt && row_pc(t->rows[t->row_cnt - 1]) == pc)
-		t->row_cnt--;
+	while (t->row_cnt && row_pc(t->rows[t->row_cnt - 1]) >= pc)
+		t->row_cnt--; /* replaced, or taken back */
 	if (t->row_cnt && row_rule(t->rows[t->row_cnt - 1]) == row_rule(rule))
 		return;
 	if (t->row_cnt == ROWS_MAX) {

@@ -65,7 +65,7 @@ static void test_folded_dialects(void **state)
 		   "a 1\n");
 	check_read("# comment 3\n\na 1\n", "a 1\n");
 	check_read("fn(int, char) 4\nstep 12 6\n", "fn(int, char) 4\nstep 12 6\n");
-	check_read("a\\;b;c\\d 2\n", "a;b|c\\d 2\n");
+	check_read("a\\x3bb;c\\d 2\n", "a;b|c\\d 2\n");
 	check_read("a;&lt;init&gt;;&#39;;R&D;b 2\n", "a|&lt;init&gt;|&#39;|R&D|b 2\n");
 	check_read("a;b;; 2\n;x 3\na;;c 4\n", "a|b 2\n|x 3\na||c 4\n");
 	check_read("a;b\t5\na; 6\n", "a|b 5\na 6\n");

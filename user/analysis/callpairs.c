@@ -92,7 +92,8 @@ static void grow_buckets(struct pairing *p)
 	for (size_t i = 0; i < p->used_cnt; i++)
 		if (p->open[i].call != NIL)
 			p->open[live_cnt++] = p->open[i];
-	qsort(p->open, live_cnt, sizeof(*p->open), open_cmp);
+	if (live_cnt)
+		qsort(p->open, live_cnt, sizeof(*p->open), open_cmp);
 	p->used_cnt = live_cnt;
 	p->free_head = NIL;
 	p->bucket_cnt = p->bucket_cnt ? p->bucket_cnt * 2 : 1024;

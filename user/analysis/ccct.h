@@ -93,6 +93,9 @@ struct ccct {
 void ccct__free(struct ccct *c);
 uint32_t ccct__frame(struct ccct *c, const char *service, const char *operation);
 uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame);
+/* The path of this frame below parent, SPAN_NONE if there is none. */
+uint32_t ccct__find_path(const struct ccct *c, uint32_t parent, const char *service,
+			 const char *operation);
 /* Adds the critical path of one root of a tree. */
 void ccct__add(struct ccct *c, const struct spantree *t, const struct critpath *p);
 /* Counts what reading and building a tree had to say about a trace. */

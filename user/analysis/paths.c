@@ -295,21 +295,32 @@ struct writing {
 	uint32_t shape, next;
 };
 
+static const char *name_of(const struct paths *p, const char *const *names, uint32_t node)
+{
+	return names ? names[node] : msgtrace__node_name(p->t, node);
+}
+
 void paths__name(const struct paths *p, const struct path_pattern *pattern, struct buf *out)
+{
+	paths__name_as(p, pattern, NULL, out);
+}
+
+void paths__name_as(const struct paths *p, const struct path_pattern *pattern,
+		    const char *const *names, struct buf *out)
 {
 	struct writing *stack = NULL;
 	size_t cnt = 1, cap = 0;
 
 	stack = xgrow(stack, &cap, 1, sizeof(*stack));
 	stack[0] = (struct writing){ pattern->shape, 0 };
-	buf_puts(out, msgtrace__node_name(p->t, pattern->caller));
+	buf_puts(out, name_of(p, names, pattern->caller));
 	buf_puts(out, " > ");
 	while (cnt) {
 		struct writing *w = &stack[cnt - 1];
 		const struct path_shape *s = &p->shapes[w->shape];
 
 		if (!w->next)
-			buf_puts(out, msgtrace__node_name(p->t, s->node));
+			buf_puts(out, name_of(p, names, s->node));
 		if (w->next < s->cnt) {
 			uint32_t sub = p->subs[s->first + w->next];
 

@@ -178,8 +178,7 @@ bool foldtext_next(const char **rest, const char *end, const char **frame, size_
 	return true;
 }
 
-/* The byte that an escape at s stands for, or -1. */
-static int escaped_byte(const char *s, size_t len_bytes)
+int foldtext_escaped_byte(const char *s, size_t len_bytes)
 {
 	static const char codes[][5] = { "\\x3b", "\\x0a", "\\x0d", "\\x5c" };
 
@@ -204,7 +203,7 @@ void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 			code = "\\x0a";
 		else if (name[i] == '\r')
 			code = "\\x0d";
-		else if (name[i] == '\\' && escaped_byte(name + i, len_bytes - i) >= 0)
+		else if (name[i] == '\\' && foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
 			code = "\\x5c";
 		if (!code)
 			continue;
@@ -218,7 +217,7 @@ void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes)
 {
 	for (size_t i = 0; i < len_bytes; i++) {
-		int c = escaped_byte(frame + i, len_bytes - i);
+		int c = foldtext_escaped_byte(frame + i, len_bytes - i);
 
 		buf_putc(out, c < 0 ? frame[i] : (char)c);
 		if (c >= 0)
@@ -231,7 +230,7 @@ bool foldtext_has_escape(const char *frame, size_t len_bytes)
 	const char *s = frame, *end = frame + len_bytes;
 
 	while (s < end && (s = memchr(s, '\\', (size_t)(end - s)))) {
-		if (escaped_byte(s, (size_t)(end - s)) >= 0)
+		if (foldtext_escaped_byte(s, (size_t)(end - s)) >= 0)
 			return true;
 		s++;
 	}

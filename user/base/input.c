@@ -264,7 +264,7 @@ ssize_t input_peek(struct input *in, size_t want_bytes, const char **data, struc
 static int give_line(struct input *in, size_t len_bytes, size_t skip_bytes, char **line,
 		     size_t *ret_bytes)
 {
-	char *start = in->text + in->text_at;
+	char *start = in->text ? in->text + in->text_at : NULL;
 
 	in->text_at += len_bytes + skip_bytes;
 	in->line_no++;

@@ -9,7 +9,9 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 
-enum { STACK_IDS_MAX = 1 << 26 };
+enum {
+	STACK_IDS_MAX = 1 << 26
+};
 
 static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
 {
@@ -68,9 +70,17 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 		interval_sums__add(ev->sums, e);
 	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
 		return true;
-	ev->intervals =
-		xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
+	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
 	ev->intervals[ev->interval_cnt++] = *e;
+	return true;
+}
+
+static bool take_raw(struct events *ev, const struct cp_event_raw *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e))
+		return false;
+	ev->raws = xgrow(ev->raws, &ev->raw_cap, ev->raw_cnt + 1, sizeof(*e));
+	ev->raws[ev->raw_cnt++] = *e;
 	return true;
 }
 
@@ -91,6 +101,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 			break;
 		case CP_EVENT_PROCESS:
 			good = take_process(ev, data, len_bytes);
+			break;
+		case CP_EVENT_RAW:
+			good = take_raw(ev, data, len_bytes);
 			break;
 		}
 	}
@@ -121,6 +134,7 @@ void events_free(struct events *ev)
 	index_free(&ev->process_index);
 	free(ev->threads);
 	free(ev->intervals);
+	free(ev->raws);
 	interval_sums__free(ev->sums);
 	strtab_free(&ev->strings);
 	*ev = (struct events){ 0 };

@@ -17,21 +17,23 @@
 /* A process generation with what /proc told when it was announced. */
 struct event_process {
 	struct cp_event_process event;
-	uint32_t space; /* whose mappings it has */
+	uint32_t space;		      /* whose mappings it has */
 	uint32_t exe_sid, cgroup_sid; /* in events.strings */
 };
 
 struct events {
-	struct arena arena; /* stacks */
+	struct arena arena;		      /* stacks */
 	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
-	size_t stack_cap; /* ids below it */
-	struct event_process *processes; /* in order of arrival */
+	size_t stack_cap;		      /* ids below it */
+	struct event_process *processes;      /* in order of arrival */
 	size_t process_cnt, process_cap;
 	struct index process_index; /* by id */
 	struct cp_event_thread *threads;
 	size_t thread_cnt, thread_cap;
 	struct cp_event_interval *intervals; /* kept only if asked for */
 	size_t interval_cnt, interval_cap;
+	struct cp_event_raw *raws; /* only with the option for it */
+	size_t raw_cnt, raw_cap;
 	struct interval_sums *sums; /* NULL: intervals are not added up */
 	bool keep_intervals;
 	struct strtab strings;

@@ -92,7 +92,8 @@ void interval_sums__add(struct interval_sums *s, const struct cp_event_interval 
 			return;
 		ns = *pending;
 		*pending = 0;
-		key.flags = e->flags & CP_SUM_NOT_SAMPLED; /* cuts are of the piece, not of the sum */
+		key.flags =
+			e->flags & CP_SUM_NOT_SAMPLED; /* cuts are of the piece, not of the sum */
 	}
 	sum = sum_of(s, &key);
 	sum->ns += ns;

@@ -67,7 +67,8 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	uint64_t ring_bytes = opts->ring_bytes;
 
 	if (!ring_bytes)
-		ring_bytes = opts->sink == SINK_SUMS ? RING_DEFAULT_BYTES : RING_INTERVALS_BYTES;
+		ring_bytes = opts->sink == SINK_SUMS && !opts->raw_events ? RING_DEFAULT_BYTES :
+									    RING_INTERVALS_BYTES;
 	ring_bytes = round_up(ring_bytes);
 	*c = (struct cp_config){
 		.min_ns = opts->min_ns,
@@ -77,6 +78,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
+		.raw = opts->raw_events,
 		.user_stacks = opts->user_stacks,
 		.kernel_stacks = opts->kernel_stacks,
 		.dwarf = !opts->frame_pointers,
@@ -101,20 +103,24 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 static int load_error(int rc, struct err *err)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return err_set(err, rc,
-			       "this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
+		return err_set(
+			err, rc,
+			"this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
 	if (rc == -EPERM || rc == -EACCES)
-		return err_set(err, rc,
-			       "the kernel refuses to load the programs: run as root, or with CAP_BPF and "
-			       "CAP_PERFMON (causeprof doctor tells what is missing)");
+		return err_set(
+			err, rc,
+			"the kernel refuses to load the programs: run as root, or with CAP_BPF and "
+			"CAP_PERFMON (causeprof doctor tells what is missing)");
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "no memory for the kernel's maps (locked memory limit?)");
-	return err_set(err, rc,
-		       "the kernel refuses the programs: %s (causeprof doctor tells what is missing)",
-		       strerror(-rc));
+	return err_set(
+		err, rc,
+		"the kernel refuses the programs: %s (causeprof doctor tells what is missing)",
+		strerror(-rc));
 }
 
-static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32_t how, struct err *err)
+static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32_t how,
+		       struct err *err)
 {
 	int fd = bpf_map__fd(k->skel->maps.cp_targets);
 
@@ -145,12 +151,13 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 static int attach_tracepoints(struct kernel *k, struct err *err)
 {
 	struct bpf_program *const programs[] = {
-		k->skel->progs.cp_switch, k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
-		k->skel->progs.cp_newtask, k->skel->progs.cp_exec, k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
+		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
 	};
 	struct bpf_link **const links[] = {
-		&k->skel->links.cp_switch, &k->skel->links.cp_wakeup, &k->skel->links.cp_wakeup_new,
-		&k->skel->links.cp_newtask, &k->skel->links.cp_exec, &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
+		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
+		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {
@@ -162,8 +169,8 @@ static int attach_tracepoints(struct kernel *k, struct err *err)
 	return 0;
 }
 
-int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *sizes, struct kernel **ret,
-		 struct err *err)
+int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *sizes,
+		 struct kernel **ret, struct err *err)
 {
 	struct kernel *k = xzalloc(sizeof(*k));
 	int rc;
@@ -174,7 +181,8 @@ int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *siz
 	if (!rc)
 		rc = attach_tracepoints(k, err);
 	if (!rc)
-		rc = sampler__open(bpf_program__fd(k->skel->progs.cp_sample), opts, &k->sampler, err);
+		rc = sampler__open(bpf_program__fd(k->skel->progs.cp_sample), opts, &k->sampler,
+				   err);
 	if (rc) {
 		kernel__close(k);
 		return rc;
@@ -325,8 +333,9 @@ void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)
 
 	for (size_t i = 0; i < cnt; i++)
 		losses[i] = i < ARRAY_CNT(k->skel->bss->cp_loss) ? k->skel->bss->cp_loss[i] :
-								  (struct cp_loss){ 0 };
-	bpf_object__for_each_program (p, k->skel->obj) {
+								   (struct cp_loss){ 0 };
+	bpf_object__for_each_program(p, k->skel->obj)
+	{
 		struct bpf_prog_info info = { 0 };
 		uint32_t len_bytes = sizeof(info);
 
@@ -376,8 +385,7 @@ uint64_t kernel__map_bytes(const struct kernel *k)
 	uint64_t bytes = 0;
 	struct bpf_map *map;
 
-	bpf_object__for_each_map (map, k->skel->obj)
-		bytes += memlock_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, k->skel->obj) bytes += memlock_bytes(bpf_map__fd(map));
 	return bytes;
 }
 

@@ -16,20 +16,21 @@
 struct kernel;
 
 enum census {
-	CENSUS_FIND, /* announces the processes to watch */
-	CENSUS_OPEN, /* starts watching their threads */
+	CENSUS_FIND,  /* announces the processes to watch */
+	CENSUS_OPEN,  /* starts watching their threads */
 	CENSUS_CLOSE, /* accounts what is open when the window has closed */
 };
 
 /* Loads and attaches everything; the window is still closed. Errors say which capability or feature is
  * missing. Nothing is pinned: when the process ends, however it ends, the kernel removes it all. */
-int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *sizes, struct kernel **ret,
-		 struct err *err);
+int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *sizes,
+		 struct kernel **ret, struct err *err);
 void kernel__close(struct kernel *k); /* NULL is fine */
 
 int kernel__mappings(struct kernel *k, uint64_t **rows, uint32_t **blocks,
 		     struct cp_mapping **mappings, struct err *err); /* borrowed */
-int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *range, struct err *err);
+int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *range,
+		    struct err *err);
 int kernel__census(struct kernel *k, enum census census, struct err *err);
 void kernel__set_window(struct kernel *k, const struct account_window *w);
 
@@ -41,7 +42,8 @@ int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is 
 /* All sums: arrays owned by the caller. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
-void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt); /* by enum loss_cause */
+void kernel__losses(const struct kernel *k, struct cp_loss *losses,
+		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);
 uint64_t kernel__map_bytes(const struct kernel *k);
 const char *kernel__sampling(const struct kernel *k); /* "cycles", "cpu-clock", "" */

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum sink {
-	SINK_SUMS, /* added up in the kernel */
+	SINK_SUMS,	/* added up in the kernel */
 	SINK_INTERVALS, /* sent one by one, added up here */
-	SINK_BOTH, /* both, and compared */
+	SINK_BOTH,	/* both, and compared */
 };
 
 struct capture_opts {
@@ -18,19 +18,20 @@ struct capture_opts {
 	size_t pid_cnt;
 	const uint32_t *tids; /* single threads */
 	size_t tid_cnt;
-	bool all; /* every thread of the machine but our own */
-	uint64_t duration_ns; /* 0 = until stopped */
-	uint64_t sample_hz; /* 0 = chosen by duration */
+	bool all;		 /* every thread of the machine but our own */
+	uint64_t duration_ns;	 /* 0 = until stopped */
+	uint64_t sample_hz;	 /* 0 = chosen by duration */
 	uint64_t min_ns, max_ns; /* waits outside are [filtered]; max_ns 0 = no limit */
-	uint32_t kind_mask; /* bit per enum kind; others are [filtered] */
+	uint32_t kind_mask;	 /* bit per enum kind; others are [filtered] */
 	enum sink sink;
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
 	bool user_stacks, kernel_stacks;
-	bool frame_pointers; /* do not use unwind rows */
+	bool frame_pointers;	/* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
-	uint64_t ring_bytes; /* 0 = the default; rounded up to a power of two */
-	const char *btf_path; /* NULL = the running kernel's */
+	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
+	bool raw_events;	/* keep what the state machine was told, for session__put_raw */
+	const char *btf_path;	/* NULL = the running kernel's */
 };
 
 #endif

@@ -16,7 +16,10 @@
 #include "user/capture/sampler.h"
 
 /* Measured with "make bench" on MariaDB: both stacks walked, booked and sampled. */
-enum { SWITCH_COST_NS = 3500, SAMPLE_COST_NS = 4000 };
+enum {
+	SWITCH_COST_NS = 3500,
+	SAMPLE_COST_NS = 4000
+};
 
 struct counts {
 	uint64_t switches;
@@ -96,7 +99,8 @@ static int read_targets(const struct capture_opts *opts, struct counts *c, struc
 	return 0;
 }
 
-int rate_measure(const struct capture_opts *opts, uint64_t span_ns, struct rate *ret, struct err *err)
+int rate_measure(const struct capture_opts *opts, uint64_t span_ns, struct rate *ret,
+		 struct err *err)
 {
 	struct timespec span = { (time_t)(span_ns / 1000000000), (long)(span_ns % 1000000000) };
 	long cpu_cnt = sysconf(_SC_NPROCESSORS_ONLN);

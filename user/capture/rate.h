@@ -15,6 +15,7 @@ struct rate {
 };
 
 /* Counts switches over span_ns (which it sleeps). -ESRCH names the first target that does not exist. */
-int rate_measure(const struct capture_opts *opts, uint64_t span_ns, struct rate *ret, struct err *err);
+int rate_measure(const struct capture_opts *opts, uint64_t span_ns, struct rate *ret,
+		 struct err *err);
 
 #endif

@@ -11,7 +11,9 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 
-enum { TRIM_SEARCH_FRAMES = 16 };
+enum {
+	TRIM_SEARCH_FRAMES = 16
+};
 
 _Static_assert((int)SYM_HOSTILE == (int)NAME_HOSTILE, "reasons");
 _Static_assert((int)SYM_REASON_MAX == (int)NAME_REASON_MAX, "reasons");
@@ -23,7 +25,7 @@ _Static_assert((int)WALK_BY_FP == (int)FRAME_BY_FP, "frame flags");
 /* (space, address, way of looking up) -> its frames in the profile, outermost first. */
 struct named {
 	uint64_t space, addr;
-	uint32_t flags; /* enum frame_flag that the frames carry */
+	uint32_t flags;	     /* enum frame_flag that the frames carry */
 	uint32_t first, cnt; /* in builder.frames */
 };
 
@@ -45,12 +47,12 @@ struct builder {
 	struct index stack_index;
 	uint32_t *processes; /* by event process id, +1 element */
 	size_t process_cap;
-	uint32_t *threads; /* parallel to events.threads */
+	uint32_t *threads;	   /* parallel to events.threads */
 	struct index thread_index; /* by tid: the last one that had it */
 };
 
-static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i, uint64_t addr,
-			       uint32_t flags)
+static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i,
+			       uint64_t addr, uint32_t flags)
 {
 	const struct sym_frame *sf = &r->frames[i];
 	struct frame f = { .flags = (uint8_t)flags, .kind = FRAME_USER };
@@ -83,8 +85,8 @@ static uint32_t add_names(struct builder *b, uint64_t space, uint64_t addr, uint
 		symbolizer__resolve_kernel(b->in->symbolizer, addr, pc, &r);
 	b->named = xgrow(b->named, &b->named_cap, b->named_cnt + 1, sizeof(*b->named));
 	at = (uint32_t)b->named_cnt++;
-	b->named[at] = (struct named){ space, addr, flags, (uint32_t)b->frame_cnt,
-				       (uint32_t)r.cnt };
+	b->named[at] =
+		(struct named){ space, addr, flags, (uint32_t)b->frame_cnt, (uint32_t)r.cnt };
 	for (size_t i = r.cnt; i-- > 0;) {
 		struct frame f = make_frame(b, &r, i, addr, flags);
 
@@ -231,7 +233,8 @@ static void add_processes(struct builder *b)
 			.start_ns = e->event.start_ns,
 			.comm_sid = profile__string(b->p, e->event.comm),
 			.exe_sid = profile__string(b->p, strtab_get(&ev->strings, e->exe_sid)),
-			.cgroup_sid = profile__string(b->p, strtab_get(&ev->strings, e->cgroup_sid)),
+			.cgroup_sid =
+				profile__string(b->p, strtab_get(&ev->strings, e->cgroup_sid)),
 		};
 		size_t old_cap = b->process_cap;
 
@@ -340,8 +343,8 @@ static void add_intervals(struct builder *b)
 
 static bool stack_failed(int stop)
 {
-	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO && stop != STOP_RUNNING &&
-	       stop != STOP_IO_WORKER && stop != STOP_COMPAT;
+	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO &&
+	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
 }
 
 /* Stacks that end early are a loss of knowledge, known to the nanosecond. */

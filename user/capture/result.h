@@ -21,6 +21,7 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 
 /* The kernel's sums and those made of intervals must be equal to the nanosecond: 0, or -EINVAL with the
  * first difference. Only meaningful when nothing was lost. */
-int result_compare(const struct result_input *in, const struct interval_sums *sums, struct err *err);
+int result_compare(const struct result_input *in, const struct interval_sums *sums,
+		   struct err *err);
 
 #endif

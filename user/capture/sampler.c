@@ -16,7 +16,11 @@
 
 #include "user/base/mem.h"
 
-enum { HZ_LEAST = 99, HZ_MOST = 4999, SAMPLES_WANTED = 1000 };
+enum {
+	HZ_LEAST = 99,
+	HZ_MOST = 4999,
+	SAMPLES_WANTED = 1000
+};
 
 struct sampler {
 	const char *name;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 enum {
 	POLL_MS = 20, /* unread events never wait longer */
 	TICK_NS = 100000000,
-	OPEN_AHEAD_NS = 300000, /* the window opens a little in the future: all programs clip to it */
+	OPEN_AHEAD_NS =
+		300000, /* the window opens a little in the future: all programs clip to it */
 	STOP_AHEAD_NS = 1000000,
 	SETTLE_NS = 1000000, /* after the end, for programs that are still running on other CPUs */
 };
@@ -91,7 +93,8 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 			p->space = parent->space;
 		return;
 	}
-	if (!spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range, NULL))
+	if (!spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
+			     NULL))
 		kernel__publish(s->kernel, p->space, &range, &s->event_err);
 }
 
@@ -239,8 +242,8 @@ static int poll_timeout_ms(const struct session *s, uint64_t now_ns)
 	return left_ns >= (uint64_t)POLL_MS * 1000000 ? POLL_MS : (int)(left_ns / 1000000) + 1;
 }
 
-int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns), void *ctx,
-		 struct err *err)
+int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
+		 void *ctx, struct err *err)
 {
 	struct pollfd fds[2] = { { .fd = kernel__event_fd(s->kernel), .events = POLLIN },
 				 { .fd = stop_fd, .events = POLLIN } };
@@ -332,6 +335,29 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	}
 	*ret = p;
 	return 0;
+}
+
+void session__put_raw(const struct session *s, struct buf *out)
+{
+	static const char *const words[] = { "?",      "census", "out",	   "in",
+					     "wakeup", "born",	 "sample", "close" };
+
+	buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", (uint64_t)s->window.start_ns,
+		   (uint64_t)s->window.end_ns);
+	for (size_t i = 0; i < s->events.raw_cnt; i++) {
+		const struct cp_event_raw *e = &s->events.raws[i];
+
+		buf_printf(out, "event %u %s %" PRIu64 " %u %u %u %u %" PRIu64 "\n", e->tid,
+			   words[e->raw < ARRAY_CNT(words) ? e->raw : 0], (uint64_t)e->now_ns,
+			   e->value, e->preempt, e->on_rq, e->sched_delayed, (uint64_t)e->ran_ns);
+	}
+	for (size_t i = 0; i < s->events.thread_cnt; i++) {
+		const struct cp_event_thread *t = &s->events.threads[i];
+
+		buf_printf(out, "books %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->tid,
+			   (uint64_t)t->running_ns, (uint64_t)t->runnable_ns,
+			   (uint64_t)t->blocked_ns);
+	}
 }
 
 void session__close(struct session *s)

@@ -18,14 +18,18 @@
 #include "user/base/index.h"
 #include "user/base/mem.h"
 
-enum { ROWS_MIN = 1 << 20, BLOCKS_MIN = 1 << 19, MAPPINGS_MIN = 1 << 14 };
+enum {
+	ROWS_MIN = 1 << 20,
+	BLOCKS_MIN = 1 << 19,
+	MAPPINGS_MIN = 1 << 14
+};
 
 /* A file that somebody maps; the vdso is the one with inode 0. */
 struct rows_file {
 	uint64_t dev, inode, size_bytes;
 	int64_t mtime_ns;
 	struct row_table table; /* rows and blocks freed once they are in the arrays */
-	uint32_t row, block; /* where */
+	uint32_t row, block;	/* where */
 	bool placed;
 	bool failed;
 };
@@ -180,8 +184,8 @@ struct spaces_sizes spaces__sizes(const struct spaces *s)
 	};
 }
 
-void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows, uint32_t *blocks,
-		 struct cp_mapping *mappings)
+void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
+		 uint32_t *blocks, struct cp_mapping *mappings)
 {
 	s->sizes = *sizes;
 	s->rows = rows;

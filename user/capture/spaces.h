@@ -20,7 +20,7 @@ struct spaces_sizes {
 	uint32_t row_cnt, block_cnt, mapping_cnt;
 };
 
-struct spaces *spaces__new(void); /* owned by the caller */
+struct spaces *spaces__new(void);    /* owned by the caller */
 void spaces__free(struct spaces *s); /* NULL is fine */
 
 /* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
@@ -28,8 +28,8 @@ void spaces__prepare(struct spaces *s, pid_t pid);
 /* Room for what was prepared, and for as much again that may come. */
 struct spaces_sizes spaces__sizes(const struct spaces *s);
 /* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
-void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows, uint32_t *blocks,
-		 struct cp_mapping *mappings);
+void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
+		 uint32_t *blocks, struct cp_mapping *mappings);
 
 /* Reads what pid maps now and makes it address space number space: compiles what is new, fills the arrays,
  * gives the range, and tells the symbolizer. 0, or -errno: -ESRCH (the process is gone), -ENOSPC (an array is

@@ -24,13 +24,14 @@ enum critical_format {
 	CRITICAL_HEATMAP,
 	CRITICAL_HTML,
 	CRITICAL_DRAG,
+	CRITICAL_SECTIONS,
 };
 
 struct critical_options {
 	const char *service, *operation, *output, *percentile, *model, *write;
 	bool first_root, no_shift, exact, jaeger_ties, crisp2022;
 	bool json, partial, compare, average, skip_bad, strict, follow, no_normalize;
-	int format;
+	int format, vector, detector;
 	uint64_t max_shift_ns, threads, top, columns, window_spans;
 	struct opt_list what_if;
 };
@@ -67,6 +68,18 @@ struct percent_range {
 };
 int critical_ranges(const char *text, struct percent_range *ret, size_t max, size_t *cnt,
 		    struct err *err);
+
+/* Whole sub-commands: their result is appended to out. */
+int critical_compare(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_what_if(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_sections(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		      struct err *err);
+
+/* Learns a model from normal traces; gives a verdict on each trace. */
+int critical_train(char **paths, int cnt, const struct critical_options *o, struct err *err);
+int critical_score(char **paths, int cnt, const struct critical_options *o, struct err *err);
 
 /* Printers: append to out. */
 void critical_print_text(const struct critical_run *run, const struct critical_options *o,

@@ -47,9 +47,22 @@ static int infer_nesting(struct paths_run *run, struct json *j, struct err *err)
 	return 0;
 }
 
+/* No inference: the links that spans carry. */
+static int infer_given(struct paths_run *run, struct json *j, struct err *err)
+{
+	(void)j;
+	if (!run->t->has_true_parents && run->t->call_cnt)
+		return err_set(err, -EINVAL,
+			       "--method given needs a trace with parent links (Jaeger, OTLP)");
+	for (size_t i = 0; i < run->t->call_cnt; i++)
+		run->t->calls[i].parent = call_true_parent(&run->t->calls[i]);
+	return 0;
+}
+
 const struct paths_method paths_methods[] = {
 	{ .name = "nesting", .infer = infer_nesting },
+	{ .name = "given", .infer = infer_given },
 	{ 0 },
 };
 
-const char *const paths_method_names[] = { "nesting", NULL };
+const char *const paths_method_names[] = { "nesting", "given", NULL };

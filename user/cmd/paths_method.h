@@ -19,7 +19,7 @@
 
 struct paths_opts {
 	int method; /* index into paths_method_names */
-	bool paper, json, links, compare, unordered, skip_bad;
+	bool ports, paper, json, links, compare, unordered, skip_bad;
 	uint64_t top_cnt, window_ns, skew_ns, dedup_ns;
 	int order; /* 0 by count, 1 by total latency */
 	double overlap_power, same_power, child_power, smooth_bins; /* < 0: the method's default */

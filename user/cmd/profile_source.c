@@ -104,7 +104,7 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	return rc;
 }
 
-bool source_is_cprof(struct input *in)
+static bool is_cprof(struct input *in)
 {
 	const char *head;
 	ssize_t n = input_peek(in, strlen(FORMAT_MAGIC), &head, NULL);
@@ -113,27 +113,43 @@ bool source_is_cprof(struct input *in)
 	       !memcmp(head, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
 }
 
-int source_read_cprof(struct input *in, struct profile **ret, struct err *err)
+/* The store reads whole files by name; from a pipe the bytes are gathered first. */
+static int load_cprof(struct input *in, const char *path, struct profile **ret, struct err *err)
 {
 	struct buf all = { 0 };
 	ssize_t n;
 	int rc;
 
+	if (strcmp(path, "-"))
+		return reader__load(path, ret, err);
 	do {
 		buf_reserve(&all, 1 << 20);
 		n = input_read(in, all.data + all.len_bytes, 1 << 20, err);
 		if (n > 0)
 			all.len_bytes += (size_t)n;
 		if (all.len_bytes > READER_TOTAL_MAX_BYTES)
-			n = err_set(err, -E2BIG, "%s: the profile is too large", input_path(in));
+			n = err_set(err, -E2BIG, "standard input: the profile is too large");
 	} while (n > 0);
-	rc = (int)n;
-	if (!rc) {
-		rc = reader__parse(buf_str(&all), all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
-		if (rc)
-			err_prefix(err, "%s", input_path(in));
-	}
+	rc = n < 0 ? (int)n :
+		     reader__parse(all.data, all.len_bytes, READER_TOTAL_MAX_BYTES, ret, err);
 	buf_free(&all);
+	return rc;
+}
+
+int source_read(struct input *in, const char *path, const struct source_options *opts,
+		struct profile **ret, struct err *err)
+{
+	struct profile *p;
+	int rc;
+
+	if (!opts->from && is_cprof(in))
+		return load_cprof(in, path, ret, err);
+	p = profile__new();
+	rc = import(in, opts, p, err);
+	if (rc)
+		profile__free(p);
+	else
+		*ret = p;
 	return rc;
 }
 
@@ -141,22 +157,11 @@ int source_load(const char *path, const struct source_options *opts, struct prof
 		struct err *err)
 {
 	struct input *in;
-	struct profile *p;
 	int rc = input_open(path, &in, err);
 
 	if (rc)
 		return rc;
-	if (!opts->from && source_is_cprof(in)) {
-		rc = source_read_cprof(in, ret, err);
-		input_close(in);
-		return rc;
-	}
-	p = profile__new();
-	rc = import(in, opts, p, err);
+	rc = source_read(in, path, opts, ret, err);
 	input_close(in);
-	if (rc)
-		profile__free(p);
-	else
-		*ret = p;
 	return rc;
 }

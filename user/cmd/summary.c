@@ -210,6 +210,8 @@ static void put_detail(struct screen *s, const struct top_row *r)
 	}
 	if (r->flags & PART_NOT_SAMPLED) {
 		buf_puts(&text, "exact");
+	} else if (!r->cnt) {
+		buf_puts(&text, "-"); /* imported: how often is not known */
 	} else if (r->kind == KIND_RUNNING) {
 		buf_puts(&text, "\u00b1");
 		buf_put_duration(&text, totals_uncertainty_ns(r->ns, r->cnt, s->t.sample_cnt));

@@ -10,8 +10,12 @@
 #include "user/cmd/command.h"
 #include "user/cmd/critical.h"
 
-static const char *const formats[] = { "text", "json",	  "operations", "folded", "freq", "diff",
-				       "csv",  "heatmap", "html",	"drag",	  NULL };
+static const char *const formats[] = { "text", "json", "operations", "folded",
+				       "freq", "diff", "csv",	     "heatmap",
+				       "html", "drag", "sections",   NULL };
+
+static const char *const vectors[] = { "scpv", "stv", NULL };
+static const char *const detectors[] = { "robust", "autoencoder", NULL };
 
 #define AT(member) offsetof(struct critical_options, member)
 
@@ -38,7 +42,7 @@ static const struct opt options[] = {
 	  .off_bytes = AT(format),
 	  .arg = "FORMAT",
 	  .help = "text, json, operations ([SERVICE] OP<TAB>us), folded, freq, diff, csv, heatmap (TSV), "
-		  "html (heat map), drag (CSV)",
+		  "html (heat map), drag (CSV), sections (per trace: trace, span, from us, to us)",
 	  .choices = formats },
 	{ .name = "json",
 	  .type = OPT_FLAG,
@@ -64,6 +68,16 @@ static const struct opt options[] = {
 	  .off_bytes = AT(output),
 	  .arg = "FILE",
 	  .help = "write there instead of to standard output" },
+	{ .name = "compare",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(compare),
+	  .help = "two operands, two populations of traces: what changed, with confidence" },
+	{ .name = "what-if",
+	  .type = OPT_LIST,
+	  .off_bytes = AT(what_if),
+	  .arg = "CHANGE",
+	  .help = "root durations if an operation were faster: \"OPERATION=-20%\", "
+		  "\"[SERVICE] OPERATION=-5ms\"; several times for several" },
 	{ .name = "partial",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(partial),
@@ -102,6 +116,28 @@ static const struct opt options[] = {
 	  .off_bytes = AT(max_shift_ns),
 	  .arg = "TIME",
 	  .help = "cut where the clocks would have to differ by more (default 1 s)" },
+	{ .name = "model",
+	  .letter = 'm',
+	  .type = OPT_STRING,
+	  .off_bytes = AT(model),
+	  .arg = "FILE",
+	  .help = "train: write the detector there; score: use it" },
+	{ .name = "vector",
+	  .type = OPT_CHOICE,
+	  .off_bytes = AT(vector),
+	  .arg = "KIND",
+	  .help = "train: scpv (critical path, default) or stv (whole trace)",
+	  .choices = vectors },
+	{ .name = "detector",
+	  .type = OPT_CHOICE,
+	  .off_bytes = AT(detector),
+	  .arg = "KIND",
+	  .help = "train: robust (default) or autoencoder",
+	  .choices = detectors },
+	{ .name = "follow",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(follow),
+	  .help = "score: each verdict as soon as its trace has arrived" },
 	{ .name = "skip-bad",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(skip_bad),
@@ -222,6 +258,25 @@ static bool anything_lost(const struct ccct_totals *t)
 	return lost > 0;
 }
 
+/* The sub-commands that do not print one sum of traces. */
+static int special(char **paths, int cnt, const struct critical_options *o, struct err *err)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (o->compare)
+		rc = critical_compare(paths, cnt, o, &out, err);
+	else if (o->what_if.cnt)
+		rc = critical_what_if(paths, cnt, o, &out, err);
+	else
+		rc = critical_sections(paths, cnt, o, &out, err);
+	if (!rc)
+		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
+				 out.len_bytes, err);
+	buf_free(&out);
+	return rc ? STATUS_FAILED : STATUS_DONE;
+}
+
 static int report(char **paths, int cnt, const struct critical_options *o, struct err *err)
 {
 	struct critical_run run = { 0 };
@@ -248,6 +303,26 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	return status;
 }
 
+/* The words that may stand in front of the files. */
+static int learn_or_score(char **argv, int cnt, const struct critical_options *o, struct err *err)
+{
+	bool train = !strcmp(argv[0], "train");
+
+	if (!o->model || cnt < 2) {
+		err_set(err, -EINVAL, "%s: --model FILE and trace files are needed", argv[0]);
+		return STATUS_USAGE;
+	}
+	return (train ? critical_train(argv + 1, cnt - 1, o, err) :
+			critical_score(argv + 1, cnt - 1, o, err)) ?
+		       STATUS_FAILED :
+		       STATUS_DONE;
+}
+
+static bool is_word(const char *operand)
+{
+	return !strcmp(operand, "train") || !strcmp(operand, "score");
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct critical_options o = { .max_shift_ns = 1000000000, .top = 20, .columns = 200 };
@@ -259,15 +334,20 @@ static int run(int argc, char **argv, struct err *err)
 			o.format = CRITICAL_JSON;
 		if (!operands.argc)
 			err_set(err, -EINVAL, "no trace file or folder given; - is standard input");
+		else if (is_word(operands.argv[0]))
+			status = learn_or_score(operands.argv, operands.argc, &o, err);
+		else if (o.compare || o.what_if.cnt || o.format == CRITICAL_SECTIONS)
+			status = special(operands.argv, operands.argc, &o, err);
 		else
 			status = report(operands.argv, operands.argc, &o, err);
 	}
+	opt_list_free(&o.what_if);
 	return status;
 }
 
 const struct command command_critical = {
 	.name = "critical",
-	.usage = "[OPTIONS] FILE|FOLDER...",
+	.usage = "[OPTIONS] [train|score] FILE|FOLDER...",
 	.summary = "Critical paths of traces: which spans determine the latency",
 	.details =
 		"Reads Jaeger JSON and OTLP (JSON or protobuf), plain, gzip or zstd; - is standard input.",

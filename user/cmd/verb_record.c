@@ -17,19 +17,22 @@
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
+#include "user/cmd/capture_output.h"
 #include "user/cmd/command.h"
-#include "user/cmd/summary.h"
-#include "user/store/writer.h"
 
-enum { RATE_SPAN_NS = 50000000, PROGRESS_FROM_NS = 2000000000, DURATION_MAX_S = 86400 * 7 };
+enum {
+	RATE_SPAN_NS = 50000000,
+	PROGRESS_FROM_NS = 2000000000,
+	DURATION_MAX_S = 86400 * 7
+};
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, no_picture;
-	bool quiet, replace;
+	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
+	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *picture, *btf;
+	const char *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
 };
 
@@ -38,7 +41,8 @@ static const char *const unwind_choices[] = { "auto", "dwarf", "fp", NULL };
 #define OFF(member) offsetof(struct record_opts, member)
 
 static const struct opt options[] = {
-	{ "pid", 'p', OPT_LIST, OFF(pids), "PID[,PID]", "Watch these processes and their children" },
+	{ "pid", 'p', OPT_LIST, OFF(pids), "PID[,PID]",
+	  "Watch these processes and their children" },
 	{ "tid", 't', OPT_LIST, OFF(tids), "TID[,TID]", "Watch these threads only" },
 	{ "thread", 'L', OPT_LIST, OFF(tids), "TID[,TID]", "The same as -t" },
 	{ "all", 'a', OPT_FLAG, OFF(all), NULL, "Watch every thread of the machine" },
@@ -46,11 +50,21 @@ static const struct opt options[] = {
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "The profile to write; default causeprof.cprof" },
-	{ "svg", 0, OPT_STRING, OFF(picture), "FILE",
-	  "The picture to write; default is the profile's name with .svg" },
-	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
+	{ "svg", 0, OPT_FLAG, OFF(picture), NULL,
+	  "Draw FILE.svg beside the profile (the default; --no-svg)" },
+	{ "replace", 0, OPT_FLAG, OFF(replace), NULL,
+	  "Replace the files that -o names if they exist" },
+	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
+	  "Print folded stacks as bcc's offcputime does (us of blocked time), write files only with -o" },
+	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
+	  "With -f: a frame \"-\" between the user and the kernel part" },
+	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
+	  "With -f: which time, as for causeprof fold: all, off, blocked, runnable, running, ..." },
+	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
-	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1, 20000 },
+	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
+	  20000 },
 	{ "min-block-time", 'm', OPT_MICROSECONDS, OFF(min_ns), "US",
 	  "Waits shorter than this become [filtered]" },
 	{ "max-block-time", 'M', OPT_MICROSECONDS, OFF(max_ns), "US",
@@ -68,17 +82,20 @@ static const struct opt options[] = {
 	  "Record every single interval, not only sums" },
 	{ "verify", 0, OPT_FLAG, OFF(verify), NULL,
 	  "Record through both ways, sums and intervals, and fail unless they are equal" },
+	{ "raw-events", 0, OPT_STRING, OFF(raw_path), "FILE",
+	  "Write what the scheduler told, event by event: for reports of wrong times" },
 	{ "label", 0, OPT_LIST, OFF(labels), "KEY=VALUE", "Note this in the profile" },
 	{ "max-overhead", 0, OPT_F64, OFF(max_overhead_percent), "PERCENT",
-	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5", 0,
-	  100 },
+	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5",
+	  0, 100 },
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
 	{ "ring-size", 0, OPT_SIZE, OFF(ring_bytes), "BYTES",
-	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096, 1 << 30 },
+	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096,
+	  1 << 30 },
 	{ "btf", 0, OPT_STRING, OFF(btf), "FILE", "Kernel types, for kernels without BTF" },
 	{ 0 },
 };
@@ -148,7 +165,8 @@ static int parse_states(const char *text, uint32_t *kinds, struct err *err)
 		while (kind < KIND_MAX && model_kind_letter(kind) != *text)
 			kind++;
 		if (kind == KIND_MAX || !*text)
-			return err_set(err, -EINVAL, "--state: '%c' is none of S D T t P I R", *text);
+			return err_set(err, -EINVAL, "--state: '%c' is none of S D T t P I R",
+				       *text);
 		*kinds |= 1U << kind;
 		if (*text == 'R')
 			*kinds |= 1U << KIND_PREEMPTED | 1U << KIND_WOKEN;
@@ -156,7 +174,8 @@ static int parse_states(const char *text, uint32_t *kinds, struct err *err)
 	return 0;
 }
 
-static int parse_operands(struct record_opts *o, const struct opt_operands *operands, struct err *err)
+static int parse_operands(struct record_opts *o, const struct opt_operands *operands,
+			  struct err *err)
 {
 	if (operands->argc > 1)
 		return err_set(err, -EINVAL, "unexpected argument '%s'", operands->argv[1]);
@@ -168,26 +187,36 @@ static int parse_operands(struct record_opts *o, const struct opt_operands *oper
 	return 0;
 }
 
+static int check_labels(const struct opt_list *labels, struct err *err)
+{
+	for (size_t i = 0; i < labels->cnt; i++)
+		if (!strchr(labels->items[i], '=') || labels->items[i][0] == '=')
+			return err_set(err, -EINVAL, "--label: '%s' is not KEY=VALUE",
+				       labels->items[i]);
+	return 0;
+}
+
 static int check(const struct record_opts *o, bool has_duration, struct err *err)
 {
-	if (has_duration && !o->duration_ns)
-		return err_set(err, -EINVAL, "the duration must be longer than 0");
-	if (o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000)
-		return err_set(err, -EINVAL, "the duration must be at most 7 days");
-	if (o->all && (o->pids.cnt || o->tids.cnt))
-		return err_set(err, -EINVAL, "-a does not go with -p or -t");
-	if (!o->all && !o->pids.cnt && !o->tids.cnt)
-		return err_set(err, -EINVAL, "nothing to watch: name a process with -p PID, a thread with "
-					     "-t TID, or all with -a");
-	if (o->max_ns && o->max_ns < o->min_ns)
-		return err_set(err, -EINVAL, "-M is smaller than -m: no wait fits");
-	if (o->user_only && o->kernel_only)
-		return err_set(err, -EINVAL, "-U does not go with -K");
-	for (size_t i = 0; i < o->labels.cnt; i++)
-		if (!strchr(o->labels.items[i], '=') || o->labels.items[i][0] == '=')
-			return err_set(err, -EINVAL, "--label: '%s' is not KEY=VALUE",
-				       o->labels.items[i]);
-	return 0;
+	bool named = o->pids.cnt || o->tids.cnt;
+	const struct {
+		bool wrong;
+		const char *why;
+	} rules[] = {
+		{ has_duration && !o->duration_ns, "the duration must be longer than 0" },
+		{ o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000,
+		  "the duration must be at most 7 days" },
+		{ o->all && named, "-a does not go with -p or -t" },
+		{ !o->all && !named, "nothing to watch: name a process with -p PID, a thread with "
+				     "-t TID, or all with -a" },
+		{ o->max_ns && o->max_ns < o->min_ns, "-M is smaller than -m: no wait fits" },
+		{ o->user_only && o->kernel_only, "-U does not go with -K" },
+	};
+
+	for (size_t i = 0; i < ARRAY_CNT(rules); i++)
+		if (rules[i].wrong)
+			return err_set(err, -EINVAL, "%s", rules[i].why);
+	return check_labels(&o->labels, err);
 }
 
 static int fill_capture(const struct record_opts *o, struct capture_opts *c, uint32_t **pids,
@@ -215,6 +244,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->stack_cnt_max = o->stack_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
+	c->raw_events = o->raw_path;
 	return rc;
 }
 
@@ -228,12 +258,14 @@ static int predict(const struct record_opts *o, const struct capture_opts *c, st
 		return rc;
 	buf_put_grouped(&line, rate.switches_per_s);
 	if (rate.cpu_share * 100 > o->max_overhead_percent && !o->force)
-		rc = err_set(err, -EDQUOT,
-			     "%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
-			     "budget of %.1f %%: raise --max-overhead, give --force, or watch less",
-			     buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
+		rc = err_set(
+			err, -EDQUOT,
+			"%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
+			"budget of %.1f %%: raise --max-overhead, give --force, or watch less",
+			buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
 	else if (!o->quiet)
-		fprintf(stderr, "%s switches/s: predicted cost about %.2f %% of the machine's CPU time\n",
+		fprintf(stderr,
+			"%s switches/s: predicted cost about %.2f %% of the machine's CPU time\n",
 			buf_str(&line), rate.cpu_share * 100);
 	buf_free(&line);
 	return rc;
@@ -287,6 +319,17 @@ static void note_origin(struct profile *p, const struct record_opts *o, const ch
 	}
 }
 
+static int save_raw(const struct session *s, const char *path, struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	session__put_raw(s, &text);
+	rc = outfile_put(path, OUTFILE_REPLACE, buf_str(&text), text.len_bytes, err);
+	buf_free(&text);
+	return rc;
+}
+
 static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
 		   struct err *err)
 {
@@ -302,6 +345,8 @@ static int capture(const struct record_opts *o, const struct capture_opts *c, st
 		fputs("\r                         \r", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (!rc && o->raw_path)
+		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
 	if (stop_fd >= 0)
 		close(stop_fd);
@@ -316,35 +361,47 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
-static void print_summary(const struct profile *p, const char *path)
+static int fill_outputs(const struct record_opts *o, struct output_opts *out, struct err *err)
 {
-	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
-				     .top_cnt = SUMMARY_TOP_DEFAULT };
-	struct buf text = { 0 };
-
-	summary__put(p, &opts, &text);
-	buf_printf(&text, "written   %s\n", path);
-	fputs(buf_str(&text), stdout);
-	buf_free(&text);
+	*out = (struct output_opts){
+		.path = o->output ? o->output :
+			o->folded ? NULL :
+				    "causeprof.cprof",
+		/* the default names are ours to replace, as perf.data is perf's */
+		.replace = o->replace || !o->output,
+		.picture = o->picture,
+		.summary = !o->quiet,
+		.folded = o->folded,
+	};
+	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
+		return -EINVAL;
+	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
+	out->form.opts.flags =
+		(o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
+	return 0;
 }
 
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
+	struct output_opts out;
 	struct capture_opts c = { 0 };
 	struct profile *p = NULL;
 	uint32_t *pids = NULL, *tids = NULL;
-	int rc = fill_capture(o, &c, &pids, &tids, err), status = rc ? STATUS_USAGE : STATUS_FAILED;
+	int rc = fill_outputs(o, &out, err), status;
 
+	if (!rc)
+		rc = fill_capture(o, &c, &pids, &tids, err);
+	status = rc ? STATUS_USAGE : STATUS_FAILED;
+	if (!rc) /* before the capture: after it a file in the way would cost the capture */
+		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
-		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
+		rc = capture_output__put(p, &out, err);
 	}
-	if (!rc && !o->quiet)
-		print_summary(p, o->output);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
@@ -364,7 +421,7 @@ static char *join(int argc, char **argv)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct record_opts o = { .output = "causeprof.cprof", .max_overhead_percent = 5 };
+	struct record_opts o = { .picture = true, .max_overhead_percent = 5 };
 	struct opt_operands operands;
 	char *command = join(argc, argv);
 	int status = STATUS_USAGE;

@@ -54,7 +54,7 @@ def refused(what, data, *words):
 
 
 names = [n.encode("utf-8") for n in ATTACK + TEXT] + BYTES
-names = [n.replace(b";", b"\\;").replace(b"\n", b"") for n in names]
+names = [n.replace(b";", b"\\x3b").replace(b"\n", b"") for n in names]
 data = b"".join(b"root;%s;%s 5\n" % (n, n) for n in names)
 for options in ([], ["--inverted"], ["--static"], ["--title", ATTACK[0], "--subtitle", ATTACK[1], "--countname", ATTACK[3],
                 "--nametype", ATTACK[5], "--notes", ATTACK[7], "--fonttype", ATTACK[10] + '"}']):
