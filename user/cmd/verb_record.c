@@ -14,6 +14,7 @@
 #include "user/base/buf.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
+#include "user/base/outfile.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
