@@ -229,7 +229,8 @@ void match_run(const struct msgtrace *t, const struct match_opts *opts, struct m
 		    g.out_start[node] == g.out_start[node + 1])
 			continue;
 		fill(&n, t, &g, node);
-		match_node_prepare(&n, (opts->skew_ns + n.tick - 1) / n.tick);
+		n.skew = (opts->skew_ns + n.tick - 1) / n.tick;
+		match_node_prepare(&n);
 		match_node_run(&n, kernels);
 		store(&n, links);
 		stats->cut_cnt += n.cut_cnt;

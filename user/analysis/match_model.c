@@ -246,7 +246,7 @@ static void add_gap(struct match_model *m, uint32_t cls, uint32_t from, uint32_t
 }
 
 void match_model_add(struct match_model *m, const struct match_request *r,
-		     const struct match_out *const *kids, uint32_t kids_cnt)
+		     const struct match_out *const *kids, uint32_t kids_cnt, double weight)
 {
 	struct factor f[MATCH_KIDS_MAX + 1];
 	uint32_t seen[MATCH_KIDS_MAX];
@@ -259,20 +259,20 @@ void match_model_add(struct match_model *m, const struct match_request *r,
 		for (uint32_t i = 0; i < f[n].cnt; i++)
 			sum += part[i];
 		for (uint32_t i = 0; i < f[n].cnt; i++) {
-			double share = sum > 0 ? part[i] / sum : 1.0 / f[n].cnt;
+			double share = weight * (sum > 0 ? part[i] / sum : 1.0 / f[n].cnt);
 
 			m->mix[(size_t)f[n].mix * MATCH_TRIGGERS + f[n].by[i].trigger] += share;
 			add_gap(m, r->cls, f[n].by[i].from, f[n].to, f[n].by[i].bin, share);
 		}
 	}
-	for (uint32_t n = 0; n < kids_cnt; n++)
-		if (seen[n])
-			count_row(m, m->counts, r->cls,
-				  kids[n]->endpoint)[seen[n] < MATCH_COUNTS ? seen[n] :
-									      MATCH_COUNTS - 1] +=
-				1;
+	for (uint32_t n = 0; n < kids_cnt; n++) {
+		uint32_t cnt = seen[n] < MATCH_COUNTS ? seen[n] : MATCH_COUNTS - 1;
+
+		if (cnt)
+			count_row(m, m->counts, r->cls, kids[n]->endpoint)[cnt] += weight;
+	}
 	for (uint32_t e = 0; e < m->endpoints; e++)
-		count_row(m, m->counts, r->cls, e)[0] += 1; /* all requests; see fit_counts */
+		count_row(m, m->counts, r->cls, e)[0] += weight; /* all requests; see fit_counts */
 }
 
 void match_model_add_pair(struct match_model *m, const struct match_request *r,

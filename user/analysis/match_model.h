@@ -69,7 +69,7 @@ double match_model_score(const struct match_model *m, const struct match_request
 /* Learning: clear, add what is believed (weight = 1: a full sample), fit. */
 void match_model_clear(struct match_model *m);
 void match_model_add(struct match_model *m, const struct match_request *r,
-		     const struct match_out *const *kids, uint32_t kids_cnt);
+		     const struct match_out *const *kids, uint32_t kids_cnt, double weight);
 /* One uncertain link: the call is the request's only one. */
 void match_model_add_pair(struct match_model *m, const struct match_request *r,
 			  const struct match_out *kid, double weight);
