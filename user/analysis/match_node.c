@@ -148,6 +148,26 @@ static void learn(struct match_node *n)
 	match_model_fit(&n->model);
 }
 
+double match_node_relearn(struct match_node *n)
+{
+	const struct match_out *kids[MATCH_KIDS_MAX];
+	double sum = 0;
+
+	learn(n);
+	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
+		uint32_t cnt = 0;
+
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY && cnt < MATCH_KIDS_MAX;
+		     o = n->next[o])
+			kids[cnt++] = &n->outs[o];
+		sum += match_model_score(&n->model, &n->reqs[r], kids, cnt);
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		sum -= n->req_of[o] == MATCH_NOBODY ? MATCH_NONE_COST : 0;
+	return sum;
+}
+
+/* Learns from samples; leaves the links near the best. */
 static void learn_from_samples(struct match_node *n)
 {
 	struct match_sampler s;
@@ -165,12 +185,37 @@ static void learn_from_samples(struct match_node *n)
 		}
 		match_model_fit(&n->model);
 	}
+	match_sampler_refresh(&s);
 	for (int i = 0; i < MATCH_COOLING_SWEEPS; i++) {
 		s.temperature = 1 - (double)i / MATCH_COOLING_SWEEPS;
-		match_sampler_refresh(&s);
 		match_sampler_sweep(&s);
 	}
 	match_sampler_free(&s);
+}
+
+/* The share of samples in which each call is where it now is. Leaves the links as they are. */
+static void sample_posteriors(struct match_node *n)
+{
+	uint32_t *links = xcalloc((size_t)n->outs_cnt + 1, sizeof(*links));
+	struct match_sampler s;
+
+	memcpy(links, n->req_of, n->outs_cnt * sizeof(*links));
+	match_sampler_init(&s, n, 2);
+	match_sampler_refresh(&s);
+	for (int i = 0; i < MATCH_POSTERIOR_SWEEPS; i++) {
+		match_sampler_sweep(&s);
+		match_sampler_note(&s, 1.0 / (i + 1));
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		n->posterior[o] = 0;
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			if (n->cands[c] == links[o])
+				n->posterior[o] = s.seen[c];
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		match_node_move(n, o, links[o]);
+	match_sampler_free(&s);
+	free(links);
 }
 
 struct kind_place {
@@ -212,6 +257,18 @@ static uint32_t order_kinds(const struct match_node *n, struct kind_place *place
 	qsort(places, used, sizeof(*places), by_delay);
 	free(kinds);
 	return used;
+}
+
+void match_node_rank_kinds(const struct match_node *n, uint32_t *rank)
+{
+	struct kind_place *places = xcalloc((size_t)n->model.kinds + 1, sizeof(*places));
+	uint32_t used = order_kinds(n, places);
+
+	for (uint32_t k = 0; k < n->model.kinds; k++)
+		rank[k] = MATCH_NOBODY;
+	for (uint32_t i = 0; i < used; i++)
+		rank[places[i].kind] = i;
+	free(places);
 }
 
 /* Each endpoint for itself, each request offering one place at a time until all calls have one. */
@@ -264,9 +321,8 @@ void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
 	learn_from_samples(n);
 	for (int i = 0; i < MATCH_ROUNDS && round_of(n, set, false); i++)
 		;
-	for (uint32_t o = 0; o < n->outs_cnt; o++)
-		n->posterior[o] = n->req_of[o] == MATCH_NOBODY ? 0 : 1;
-	round_of(n, set, true);
+	sample_posteriors(n);
+	match_node_try_order(n);
 	free(set);
 }
 

@@ -47,6 +47,13 @@ size_t match_block_solve(struct match_node *n, const struct match_block *b);
 
 /* Kind of each call as things are. kinds: by out; calls of nobody get ordinal 0. */
 void match_node_kinds(const struct match_node *n, uint32_t *kinds);
+/* Place of each kind in the order in which requests usually make them; MATCH_NOBODY if it does not occur. */
+void match_node_rank_kinds(const struct match_node *n, uint32_t *rank);
+/* Learns from the links as they are; returns ln p(all calls | requests), with MATCH_NONE_COST for each call
+ * of nobody. */
+double match_node_relearn(struct match_node *n);
+/* Puts links in the order of a queue if that describes the trace better (match_order.c); true if so. */
+bool match_node_try_order(struct match_node *n);
 /* Moves a call; req may be MATCH_NOBODY. O(calls of the two requests). */
 void match_node_move(struct match_node *n, uint32_t out, uint32_t req);
 

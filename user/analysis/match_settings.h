@@ -11,6 +11,10 @@
 #define MATCH_SAMPLE_SWEEPS 8
 /* Samples taken while the temperature falls from 1 to 0. */
 #define MATCH_COOLING_SWEEPS 80
+/* Samples from which the probability of a link is counted. */
+#define MATCH_POSTERIOR_SWEEPS 100
+/* Links in the order of a queue are not considered if more than this share of the calls would not fit. */
+#define MATCH_ORDER_MISFITS 0.002
 /* Share of steps that exchange all later calls too, or a run of calls; and, of those that exchange a
  * single call, of those that give it for nothing. */
 #define MATCH_TAIL_SHARE 0.3
