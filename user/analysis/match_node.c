@@ -86,6 +86,8 @@ void match_node_prepare(struct match_node *n)
 	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
 	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
 	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
+	if (!n->fixed)
+		n->fixed = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->fixed));
 	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
 	for (uint32_t i = 0; i < n->reqs_cnt; i++)
 		n->first[i] = MATCH_NOBODY;
@@ -309,11 +311,25 @@ static size_t round_of(struct match_node *n, bool *set, bool judge)
 	return changed;
 }
 
+/* How often a candidate is of the call's thread by chance. */
+static void count_threads(struct match_node *n)
+{
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1] && n->outs[o].tid; c++) {
+			uint32_t tid = n->reqs[n->cands[c]].tid;
+
+			if (tid)
+				n->model.tid_chance[tid == n->outs[o].tid] +=
+					1 / (double)(n->cand_start[o + 1] - n->cand_start[o]);
+		}
+}
+
 void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
 {
 	bool *set;
 
 	match_model_init(&n->model, kernels, n->classes, n->endpoints);
+	count_threads(n);
 	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
 	first_guess(n);
 	match_blind(n, set);
@@ -336,6 +352,7 @@ void match_node_free(struct match_node *n)
 	free(n->req_of);
 	free(n->first);
 	free(n->next);
+	free(n->fixed);
 	free(n->posterior);
 	*n = (struct match_node){ 0 };
 }

@@ -40,7 +40,7 @@
 /* Weight, in samples, of a delay's broader relatives: the same delay over all callers, the same call
  * after any predecessor, and a delay of any length whatever. */
 #define MATCH_PRIOR_CLASS 4.0
-#define MATCH_PRIOR_FROM  0.5
+#define MATCH_PRIOR_FROM 3.0
 #define MATCH_PRIOR_ANY	  0.5
 /* Pseudo-count of each trigger of a call. */
 #define MATCH_PRIOR_MIX 1.0
