@@ -169,6 +169,24 @@ double match_node_relearn(struct match_node *n)
 	return sum;
 }
 
+static void cool_sampler(struct match_sampler *s, int sweeps)
+{
+	match_sampler_refresh(s);
+	for (int i = 0; i < sweeps; i++) {
+		s->temperature = 1 - (double)i / sweeps;
+		match_sampler_sweep(s);
+	}
+}
+
+static void cool(struct match_node *n, int sweeps)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 3);
+	cool_sampler(&s, sweeps);
+	match_sampler_free(&s);
+}
+
 /* Learns from samples; leaves the links near the best. */
 static void learn_from_samples(struct match_node *n)
 {
@@ -187,16 +205,12 @@ static void learn_from_samples(struct match_node *n)
 		}
 		match_model_fit(&n->model);
 	}
-	match_sampler_refresh(&s);
-	for (int i = 0; i < MATCH_COOLING_SWEEPS; i++) {
-		s.temperature = 1 - (double)i / MATCH_COOLING_SWEEPS;
-		match_sampler_sweep(&s);
-	}
+	cool_sampler(&s, MATCH_COOLING_SWEEPS);
 	match_sampler_free(&s);
 }
 
 /* The share of samples in which each call is where it now is. Leaves the links as they are. */
-static void sample_posteriors(struct match_node *n)
+static void sample_posteriors(struct match_node *n, int sweeps)
 {
 	uint32_t *links = xcalloc((size_t)n->outs_cnt + 1, sizeof(*links));
 	struct match_sampler s;
@@ -204,7 +218,7 @@ static void sample_posteriors(struct match_node *n)
 	memcpy(links, n->req_of, n->outs_cnt * sizeof(*links));
 	match_sampler_init(&s, n, 2);
 	match_sampler_refresh(&s);
-	for (int i = 0; i < MATCH_POSTERIOR_SWEEPS; i++) {
+	for (int i = 0; i < sweeps; i++) {
 		match_sampler_sweep(&s);
 		match_sampler_note(&s, 1.0 / (i + 1));
 	}
@@ -324,7 +338,7 @@ static void count_threads(struct match_node *n)
 		}
 }
 
-void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels)
 {
 	bool *set;
 
@@ -335,9 +349,26 @@ void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
 	match_blind(n, set);
 	learn(n);
 	learn_from_samples(n);
-	for (int i = 0; i < MATCH_ROUNDS && round_of(n, set, false); i++)
+	free(set);
+}
+
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+{
+	bool whole = n->outs_cnt <= MATCH_LEARN_CALLS, *set;
+
+	if (whole)
+		match_node_learn(n, kernels);
+	else
+		match_node_learn_slices(n, kernels);
+	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
+	if (!whole) {
+		match_blind(n, set);
+		round_of(n, set, false);
+		cool(n, MATCH_LONG_SWEEPS);
+	}
+	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set, false); i++)
 		;
-	sample_posteriors(n);
+	sample_posteriors(n, whole ? MATCH_POSTERIOR_SWEEPS : MATCH_LONG_SWEEPS);
 	match_node_try_order(n);
 	free(set);
 }

@@ -64,6 +64,9 @@ void match_node_move(struct match_node *n, uint32_t out, uint32_t req);
 void match_node_prepare(struct match_node *n);
 /* Fixes the links that the trace is certain about (match_witness.c); after prepare. */
 void match_node_witness(struct match_node *n, const struct msgtrace *t);
+/* The parts of match_node_run: learns from all calls, or from MATCH_LEARN_CALLS of them. */
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels);
+void match_node_learn_slices(struct match_node *n, const struct gap_kernels *kernels);
 /* Learns and matches. kernels are borrowed. */
 void match_node_run(struct match_node *n, const struct gap_kernels *kernels);
 void match_node_free(struct match_node *n);
