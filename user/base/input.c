@@ -280,7 +280,7 @@ int input_line(struct input *in, size_t max_bytes, char **line, size_t *len_byte
 
 	for (;;) {
 		size_t have_bytes = in->text_end - in->text_at;
-		char *start = in->text + in->text_at;
+		char *start = in->text ? in->text + in->text_at : NULL;
 		char *nl = have_bytes > searched_bytes ? memchr(start + searched_bytes, '\n',
 								have_bytes - searched_bytes) :
 							 NULL;

@@ -54,6 +54,18 @@ static int infer_nesting(struct paths_run *run, struct json *j, struct err *err)
 	return 0;
 }
 
+/* No inference: the links that spans carry. */
+static int infer_given(struct paths_run *run, struct json *j, struct err *err)
+{
+	(void)j;
+	if (!run->t->has_true_parents && run->t->call_cnt)
+		return err_set(err, -EINVAL,
+			       "--method given needs a trace with parent links (Jaeger, OTLP)");
+	for (size_t i = 0; i < run->t->call_cnt; i++)
+		run->t->calls[i].parent = call_true_parent(&run->t->calls[i]);
+	return 0;
+}
+
 static void match_json(const struct match_stats *s, struct json *j)
 {
 	json_u64(j, "links", s->exact_cnt + s->timing_cnt);
@@ -175,7 +187,8 @@ const struct paths_method paths_methods[] = {
 	{ .name = "match", .infer = infer_match },
 	{ .name = "nesting", .infer = infer_nesting },
 	{ .name = "convolution", .wants_messages = true, .report = report_convolution },
+	{ .name = "given", .infer = infer_given },
 	{ 0 },
 };
 
-const char *const paths_method_names[] = { "match", "nesting", "convolution", NULL };
+const char *const paths_method_names[] = { "match", "nesting", "convolution", "given", NULL };

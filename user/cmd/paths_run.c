@@ -41,7 +41,7 @@ int paths_run_load(struct paths_run *run, char *const *files, size_t cnt, struct
 		callpairs_find(run->t,
 			       (m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS) |
 				       (o->truth ? CALLPAIRS_NUMBER : 0),
-			       &run->pairs);
+			       (int64_t)o->skew_ns, &run->pairs);
 	msgtrace__sort_calls(run->t);
 	return 0;
 }
@@ -54,6 +54,9 @@ static void put_pairs(const struct callpairs_stats *s, struct buf *out)
 	if (s->orphan_ret_cnt)
 		buf_printf(out, "%llu returns without call\n",
 			   (unsigned long long)s->orphan_ret_cnt);
+	if (s->early_ret_cnt)
+		buf_printf(out, "%llu returns before their calls, within the window\n",
+			   (unsigned long long)s->early_ret_cnt);
 	if (s->oneway_cnt && s->call_cnt)
 		buf_printf(out, "%llu one-way messages, in no path\n",
 			   (unsigned long long)s->oneway_cnt);
@@ -67,8 +70,31 @@ static void pairs_json(const struct callpairs_stats *s, struct json *j)
 	json_u64(j, "messages", s->msg_cnt);
 	json_u64(j, "unreturned_calls", s->unreturned_cnt);
 	json_u64(j, "orphan_returns", s->orphan_ret_cnt);
+	json_u64(j, "early_returns", s->early_ret_cnt);
 	json_u64(j, "oneway_messages", s->oneway_cnt);
 	json_u64(j, "self_calls", s->self_call_cnt);
+}
+
+/* Traces of spans bring their own truth. */
+static void put_accuracy(const struct msgtrace *t, struct buf *out, struct json *j)
+{
+	uint64_t right = 0, links = 0;
+
+	for (size_t i = 0; i < t->call_cnt && t->has_true_parents; i++) {
+		uint32_t true_parent = call_true_parent(&t->calls[i]);
+
+		links += true_parent != CALL_NONE;
+		right += true_parent != CALL_NONE && true_parent == t->calls[i].parent;
+	}
+	if (!links)
+		return;
+	if (j) {
+		json_u64(j, "true_links", links);
+		json_u64(j, "right_links", right);
+	}
+	buf_printf(out, "%llu of %llu links as the trace gives them (%.1f %%)\n",
+		   (unsigned long long)right, (unsigned long long)links,
+		   100.0 * (double)right / (double)links);
 }
 
 int paths_run_infer(struct paths_run *run, struct json *j, struct paths **ret, struct err *err)
@@ -81,6 +107,7 @@ int paths_run_infer(struct paths_run *run, struct json *j, struct paths **ret, s
 	if (rc)
 		return rc;
 	put_pairs(&run->pairs, &run->notes);
+	put_accuracy(run->t, &run->notes, j);
 	*ret = paths__new(run->t, run->opts->unordered ? PATHS_UNORDERED : 0);
 	return 0;
 }

@@ -39,7 +39,8 @@ static const char *const anchors[] = { "hop", "root", NULL };
 static const struct opt options[] = {
 	{ "method", 'M', OPT_CHOICE, OFF(method), "NAME",
 	  "how to find causes: match (default: each call's request, by learned delays), nesting "
-	  "(patterns of calls inside calls), convolution (any messages, frequent paths)",
+	  "(patterns of calls inside calls), convolution (any messages, frequent paths), given "
+	  "(the links that spans carry)",
 	  0, 0, paths_method_names },
 	{ "quantum", 0, OPT_SECONDS, OFF(quantum_ns), "TIME",
 	  "convolution: resolution (default a thousandth of --max-lag)", 0, 0, NULL },

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "user/base/mem.h"
+#include "user/exchange/msgspans.h"
 #include "user/exchange/msgtext.h"
 #include "user/exchange/pcap.h"
 #include "user/exchange/spantable.h"
@@ -43,6 +44,8 @@ static int load_one(struct input *in, const struct msginput_opts *opts, struct m
 		return 0;
 	if (spantable_detect(head, (size_t)n))
 		return spantable_read(in, t, err);
+	if (msgspans_detect(head, (size_t)n))
+		return msgspans_read(in, t, notes, err);
 	return load_text(in, opts, t, notes, err);
 }
 
