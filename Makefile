@@ -51,7 +51,7 @@ REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
 LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
-BENCH    := $(wildcard tests/bench/bench_*.sh)
+BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
