@@ -57,7 +57,7 @@ C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[c
 
 .PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
-tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)
