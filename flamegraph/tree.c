@@ -55,8 +55,9 @@ static bool named(const struct flame_tree *t, uint32_t node, struct flame_str na
 {
 	uint32_t id = t->nodes[node].name;
 
-	return strtab_len_bytes(&t->names, id) == name.len_bytes &&
-	       !memcmp(strtab_get(&t->names, id), name.s, name.len_bytes);
+	/* straight from the table: this runs for every frame of every stack */
+	return t->names.lens_bytes[id] == name.len_bytes &&
+	       !memcmp(t->names.strs[id], name.s, name.len_bytes);
 }
 
 static uint32_t add_child(struct flame_tree *t, uint32_t parent, struct flame_str name,
@@ -118,9 +119,11 @@ static void look_ahead(struct flame_tree *t, const struct flame_str *frames, siz
 	t->path_hash = xgrow(t->path_hash, &t->path_hash_cap, cnt + 1, sizeof(*t->path_hash));
 	t->path_guess = xgrow(t->path_guess, &t->path_guess_cap, cnt + 1, sizeof(*t->path_guess));
 	for (size_t i = from; i < cnt; i++) {
-		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0,
-					    hash_bytes(frames[i].s, frames[i].len_bytes));
+		uint64_t name_hash = hash_bytes(frames[i].s, frames[i].len_bytes);
+
+		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0, name_hash);
 		index_prefetch(&t->index, t->path_hash[i]);
+		index_prefetch(&t->names.index, name_hash);
 	}
 	for (size_t i = from; i < cnt; i++) {
 		struct index_iter it = index_find(&t->index, t->path_hash[i]);
@@ -196,10 +199,16 @@ static unsigned char key_byte(const struct flame_tree *t, uint32_t node, size_t 
 
 static uint64_t key_prefix(const struct flame_tree *t, uint32_t node)
 {
+	uint32_t name = t->nodes[node].name;
+	size_t len_bytes = strtab_len_bytes(&t->names, name);
+	unsigned char bytes[8] = { 0 };
 	uint64_t v = 0;
 
+	memcpy(bytes, strtab_get(&t->names, name), len_bytes < 8 ? len_bytes : 8);
+	if (len_bytes < 8)
+		bytes[len_bytes] = key_byte(t, node, len_bytes);
 	for (size_t i = 0; i < 8; i++)
-		v = v << 8 | key_byte(t, node, i);
+		v = v << 8 | bytes[i];
 	return v;
 }
 

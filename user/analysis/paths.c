@@ -46,7 +46,7 @@ static void link_children(struct paths *p)
 
 static uint32_t intern_shape(struct paths *p, uint32_t node, const uint32_t *subs, size_t cnt)
 {
-	uint64_t hash = hash_pair(hash_bytes(subs, cnt * sizeof(*subs)), node);
+	uint64_t hash = hash_pair(cnt ? hash_bytes(subs, cnt * sizeof(*subs)) : 0, node);
 	struct index_iter it = index_find(&p->shape_index, hash);
 	struct path_shape *s;
 
@@ -152,7 +152,8 @@ static uint32_t shape_of(struct builder *b, uint32_t root)
 		}
 		if (b->flags & PATHS_UNORDERED && b->form_cnt - l->base > 1)
 			sort_overlapping(b, l);
-		form = intern_shape(p, p->t->calls[l->call].callee, b->forms + l->base,
+		form = intern_shape(p, p->t->calls[l->call].callee,
+				    b->form_cnt > l->base ? b->forms + l->base : NULL,
 				    b->form_cnt - l->base);
 		b->form_cnt = l->base;
 		push_form(b, form, l->call);

@@ -235,3 +235,32 @@ void flame_fill__fini(struct flame_fill *f)
 	free(f->turned);
 	profile__free(f->kept);
 }
+
+void flame_set_unit(struct flame_opts *o, const struct profile *p)
+{
+	const char *unit = profile__str(p, p->header.unit_sid);
+
+	if (!*unit || !strcmp(unit, "ns"))
+		o->unit = FLAME_UNIT_NS;
+	else if (!strcmp(unit, "bytes"))
+		o->unit = FLAME_UNIT_BYTES;
+	else
+		o->count_name = unit;
+}
+
+int flame_profile_svg(const struct profile *p, const struct flame_opts *opts, struct buf *out,
+		      struct err *err)
+{
+	struct flame_fill f = { .tree = flame_tree__new(FLAME_MERGE_ALL),
+				.filter = { FLAME_GROUP_ALL, -1 } };
+	struct flame_opts o = *opts;
+	int rc;
+
+	flame_set_unit(&o, p);
+	flame_fill__profile(&f, p);
+	flame_tree__finish(f.tree);
+	rc = flame_svg(f.tree, &o, out, err);
+	flame_fill__fini(&f);
+	flame_tree__free(f.tree);
+	return rc;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From stacks to the tree of a picture: what is kept, what the first frame is, which end is the root. For
- * the verb flame. */
+ * the verbs flame and record. */
 #ifndef CP_USER_CMD_FLAME_FILL_H
 #define CP_USER_CMD_FLAME_FILL_H
 
@@ -56,5 +56,12 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from);
 void flame_fill__profile(struct flame_fill *f, const struct profile *p);
 void flame_fill__fini(struct flame_fill *f); /* the tree stays the caller's */
+
+/* How a picture shows this profile's values: time, bytes, or its own unit. */
+void flame_set_unit(struct flame_opts *o, const struct profile *p);
+
+/* The picture of a whole profile, on- and off-CPU in one graph. */
+int flame_profile_svg(const struct profile *p, const struct flame_opts *o, struct buf *out,
+		      struct err *err);
 
 #endif

@@ -257,7 +257,9 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	if (!rc && !run.ccct.trace_cnt && !o->partial)
 		rc = err_set(err, -ENODATA, "%s: no %s", paths[0],
 			     run.ccct.totals.trace_cnt ?
-				     "span matches --service and --operation" :
+				     (o->service || o->operation ?
+					      "span matches --service and --operation" :
+					      "usable span in there") :
 				     "traces in there: neither Jaeger nor OTLP, or empty");
 	if (!rc)
 		rc = result(&run, o, &out, err);

@@ -170,6 +170,7 @@ static void settle_texts(struct flame_args *a, const struct flame_fill *f,
 
 	if (f->kept) {
 		picture__describe(f->kept, &a->picture, text);
+		flame_set_unit(&a->picture, f->kept);
 		if (strcmp(asked, "samples")) {
 			a->picture.unit = FLAME_UNIT_COUNT;
 			a->picture.count_name = asked;

@@ -3,7 +3,7 @@
 # Bad input: a right answer, or one clear line with counts.
 . tests/golden/lib.sh
 {
-	p() { printf '%b' "$1" > "$T/t"; shift; echo "== $*"; (cd "$T" && "$OLDPWD/$cp" paths "$@" t 2>&1) || echo "status $?"; }
+	p() { printf '%b' "$1" > "$T/t"; shift; echo "== $*"; (cd "$T" && "$OLDPWD/$cp" paths --method nesting "$@" t 2>&1) || echo "status $?"; }
 	p ''
 	p '1 MSG A B -\n2 MSG B C -\n'
 	p '4 RET B A 1\n1 CALL A B 1\n3 RET C B 2\n2 CALL B C 2\n'

@@ -16,4 +16,4 @@ done
 $cp messages import "$cases/../files/PcapPlusPlus/PcapExamples/unidirectional_tcp_stream_with_missing_packet.pcap" 2>&1 |
 	grep -q 'gaps: 1420 bytes lost'
 # a capture goes through paths as it is
-$cp paths "$cases/clean.pcap" 2> /dev/null | grep -q '^#1  3 instances'
+$cp paths --method nesting "$cases/clean.pcap" 2> /dev/null | grep -q '^#1  3 instances'
