@@ -90,7 +90,7 @@ static void add_line(struct flame_fill *f, const struct folded_line *line, bool 
 	if (cnt && !f->no_classes)
 		cls = flame_class_of_leaf(line->frames[cnt - 1].s, line->frames[cnt - 1].len_bytes);
 	f->told_classes |= cls != FLAME_NONE;
-	w[0].cls = w[1].cls = (uint8_t)cls;
+	w[0].cls = w[1].cls = (uint8_t)(cls ? (int)cls : f->default_cls);
 	add_stack(f, line->frames, cnt - (cls != FLAME_NONE), w, two ? 2 : 1);
 }
 

@@ -117,7 +117,7 @@ static int parse_min_width(const char *text, struct flame_opts *o, struct err *e
 }
 
 /* Times are kept in nanoseconds, so that they can be shown in a fitting unit. */
-static int parse_unit(const char *word, struct flame_opts *o, double *scale, struct err *err)
+static void parse_unit(const char *word, struct flame_opts *o, double *scale)
 {
 	static const struct {
 		const char *word;
@@ -134,11 +134,10 @@ static int parse_unit(const char *word, struct flame_opts *o, double *scale, str
 		if (!strcmp(units[i].word, word)) {
 			o->unit = units[i].unit;
 			*scale = units[i].scale;
-			return 0;
+			return;
 		}
-	return word ? err_set(err, -EINVAL, "--unit '%s': it must be count, ns, us, ms, s or bytes",
-			      word) :
-		      0;
+	if (word)
+		o->count_name = word;
 }
 
 static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err *err)
@@ -155,8 +154,13 @@ static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err 
 	f->reverse = a->reverse;
 	f->no_classes = a->no_classes;
 	f->unfold_asleep = a->unfold_asleep;
+	f->default_cls = a->source.kind;
+	parse_unit(a->source.unit, &a->picture, &f->scale);
+	if (a->source.hz > 0) {
+		a->picture.unit = FLAME_UNIT_NS;
+		f->scale = 1e9 / a->source.hz;
+	}
 	if (parse_min_width(a->min_width, &a->picture, err) ||
-	    parse_unit(a->source.unit, &a->picture, &f->scale, err) ||
 	    class_filter_parse(a->state, &f->filter, err))
 		return -EINVAL;
 	return flame_opts_check(&a->picture, err);
@@ -175,7 +179,7 @@ static void settle_texts(struct flame_args *a, const struct flame_fill *f,
 			a->picture.unit = FLAME_UNIT_COUNT;
 			a->picture.count_name = asked;
 		}
-	} else if (f->told_classes && !a->source.unit &&
+	} else if (f->told_classes && !a->source.unit && !(a->source.hz > 0) &&
 		   !strcmp(a->picture.count_name, "samples")) {
 		/* classes come from "causeprof fold", which counts microseconds */
 		a->picture.unit = FLAME_UNIT_NS;
