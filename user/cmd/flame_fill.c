@@ -10,6 +10,7 @@
 #include "user/analysis/fold.h"
 #include "user/base/mem.h"
 #include "user/exchange/exchange.h"
+#include "user/cmd/flame_wakers.h"
 #include "user/store/format.h"
 
 const char *const flame_by_words[] = { "nothing", "lane",    "class", "thread",
@@ -219,8 +220,14 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
-		if (!rc)
+		if (!rc && !f->wakers)
 			flame_fill__profile(f, p);
+		else if (!rc && !flame_fill__wakers(f, p))
+			rc = err_set(
+				err, -EINVAL,
+				"%s has no intervals, which tell who woke whom; record it with "
+				"--intervals",
+				path);
 	}
 	if (!f->kept)
 		f->kept = p;

@@ -21,7 +21,7 @@ struct flame_args {
 	struct source_options source;
 	const char *output, *min_width, *colors, *state;
 	int by, width_by;
-	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html;
+	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html, wakers;
 };
 
 #define OFF(field) offsetof(struct flame_args, field)
@@ -77,6 +77,9 @@ static const struct opt options[] = {
 	{ "by", 0, OPT_CHOICE, OFF(by), "WHAT",
 	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request",
 	  0, 0, flame_by_words },
+	{ "wakers", 0, OPT_FLAG, OFF(wakers), NULL,
+	  "Who ended the waits: above each stack that waited, behind \"--\", that of its waker", 0,
+	  0, NULL },
 	{ "unfold-asleep", 0, OPT_FLAG, OFF(unfold_asleep), NULL,
 	  "Show the stacks of threads that never ran, not one grey frame for all", 0, 0, NULL },
 	{ "width-by", 0, OPT_CHOICE, OFF(width_by), "SIDE",
@@ -154,6 +157,7 @@ static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err 
 	f->reverse = a->reverse;
 	f->no_classes = a->no_classes;
 	f->unfold_asleep = a->unfold_asleep;
+	f->wakers = a->wakers;
 	f->default_cls = a->source.kind;
 	parse_unit(a->source.unit, &a->picture, &f->scale);
 	if (a->source.hz > 0) {
@@ -196,7 +200,8 @@ static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, str
 	if (f->stack_cnt && !f->tree->cell_cnt)
 		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
 			       (unsigned long long)f->stack_cnt);
-	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->reverse && !a->chart)
+	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->wakers && !a->reverse &&
+	    !a->chart)
 		flame_heat_init(&heat, f, f->kept);
 	flame_tree__finish(f->tree);
 	settle_texts(a, f, &text);
