@@ -86,6 +86,8 @@ void match_node_prepare(struct match_node *n)
 	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
 	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
 	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
+	if (!n->fixed)
+		n->fixed = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->fixed));
 	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
 	for (uint32_t i = 0; i < n->reqs_cnt; i++)
 		n->first[i] = MATCH_NOBODY;
@@ -167,6 +169,24 @@ double match_node_relearn(struct match_node *n)
 	return sum;
 }
 
+static void cool_sampler(struct match_sampler *s, int sweeps)
+{
+	match_sampler_refresh(s);
+	for (int i = 0; i < sweeps; i++) {
+		s->temperature = 1 - (double)i / sweeps;
+		match_sampler_sweep(s);
+	}
+}
+
+static void cool(struct match_node *n, int sweeps)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 3);
+	cool_sampler(&s, sweeps);
+	match_sampler_free(&s);
+}
+
 /* Learns from samples; leaves the links near the best. */
 static void learn_from_samples(struct match_node *n)
 {
@@ -185,16 +205,12 @@ static void learn_from_samples(struct match_node *n)
 		}
 		match_model_fit(&n->model);
 	}
-	match_sampler_refresh(&s);
-	for (int i = 0; i < MATCH_COOLING_SWEEPS; i++) {
-		s.temperature = 1 - (double)i / MATCH_COOLING_SWEEPS;
-		match_sampler_sweep(&s);
-	}
+	cool_sampler(&s, MATCH_COOLING_SWEEPS);
 	match_sampler_free(&s);
 }
 
 /* The share of samples in which each call is where it now is. Leaves the links as they are. */
-static void sample_posteriors(struct match_node *n)
+static void sample_posteriors(struct match_node *n, int sweeps)
 {
 	uint32_t *links = xcalloc((size_t)n->outs_cnt + 1, sizeof(*links));
 	struct match_sampler s;
@@ -202,7 +218,7 @@ static void sample_posteriors(struct match_node *n)
 	memcpy(links, n->req_of, n->outs_cnt * sizeof(*links));
 	match_sampler_init(&s, n, 2);
 	match_sampler_refresh(&s);
-	for (int i = 0; i < MATCH_POSTERIOR_SWEEPS; i++) {
+	for (int i = 0; i < sweeps; i++) {
 		match_sampler_sweep(&s);
 		match_sampler_note(&s, 1.0 / (i + 1));
 	}
@@ -309,19 +325,50 @@ static size_t round_of(struct match_node *n, bool *set, bool judge)
 	return changed;
 }
 
-void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+/* How often a candidate is of the call's thread by chance. */
+static void count_threads(struct match_node *n)
+{
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1] && n->outs[o].tid; c++) {
+			uint32_t tid = n->reqs[n->cands[c]].tid;
+
+			if (tid)
+				n->model.tid_chance[tid == n->outs[o].tid] +=
+					1 / (double)(n->cand_start[o + 1] - n->cand_start[o]);
+		}
+}
+
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels)
 {
 	bool *set;
 
 	match_model_init(&n->model, kernels, n->classes, n->endpoints);
+	count_threads(n);
 	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
 	first_guess(n);
 	match_blind(n, set);
 	learn(n);
 	learn_from_samples(n);
-	for (int i = 0; i < MATCH_ROUNDS && round_of(n, set, false); i++)
+	free(set);
+}
+
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+{
+	bool whole = n->outs_cnt <= MATCH_LEARN_CALLS, *set;
+
+	if (whole)
+		match_node_learn(n, kernels);
+	else
+		match_node_learn_slices(n, kernels);
+	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
+	if (!whole) {
+		match_blind(n, set);
+		round_of(n, set, false);
+		cool(n, MATCH_LONG_SWEEPS);
+	}
+	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set, false); i++)
 		;
-	sample_posteriors(n);
+	sample_posteriors(n, whole ? MATCH_POSTERIOR_SWEEPS : MATCH_LONG_SWEEPS);
 	match_node_try_order(n);
 	free(set);
 }
@@ -336,6 +383,7 @@ void match_node_free(struct match_node *n)
 	free(n->req_of);
 	free(n->first);
 	free(n->next);
+	free(n->fixed);
 	free(n->posterior);
 	*n = (struct match_node){ 0 };
 }

@@ -81,7 +81,7 @@ static void collect(struct order *f, uint32_t kind)
 		struct waiting w = { .ready = n->reqs[r].start, .req = r, .out = MATCH_NOBODY };
 
 		for (uint32_t o = n->first[r]; o != MATCH_NOBODY; o = n->next[o]) {
-			if (f->kinds[o] == kind)
+			if (f->kinds[o] == kind && !n->fixed[o])
 				w.out = o;
 			else if (before(f, kind, f->kinds[o]) && n->outs[o].end > w.ready)
 				w.ready = n->outs[o].end;
