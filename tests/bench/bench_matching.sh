@@ -28,10 +28,10 @@ awk -F'\t' -v anchors="$dir/anchors.tsv" '
 function put(name) { return (name in col) && key in row ? at[key, col[name]] : "-" }
 BEGIN {
 	while ((getline line < anchors) > 0) {
-		n = split(line, f, "\t")
-		if (f[1] == "dataset") { for (i = 1; i <= n; i++) col[f[i]] = i; continue }
+		k = split(line, f, "\t")
+		if (f[1] == "dataset") { for (i = 1; i <= k; i++) col[f[i]] = i; continue }
 		row[f[1] "-" f[2]] = 1
-		for (i = 1; i <= n; i++) at[f[1] "-" f[2], i] = f[i]
+		for (i = 1; i <= k; i++) at[f[1] "-" f[2], i] = f[i]
 	}
 	print "| set | WAP5 | FCFS | vPath | matching prototype | TraceWeaver | causeprof | links | CPU s |"
 	print "|---|---|---|---|---|---|---|---|---|"
