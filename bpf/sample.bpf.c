@@ -14,6 +14,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 	u64 now_ns = bpf_ktime_get_ns(), charged_ns;
 	struct cp_process *p;
 	struct cp_cost *cost;
+	struct account_switch sw = {};
 	struct where w = {};
 	u32 zero = 0;
 
@@ -25,6 +26,8 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	cost->samples++;
+	sw.now_ns = now_ns;
+	put_raw(t, CP_RAW_SAMPLE, &sw, 0);
 	charged_ns = account_sample(&t->account, &cp_window, now_ns, &running);
 	if (!charged_ns)
 		return 0;

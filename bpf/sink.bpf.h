@@ -52,6 +52,32 @@ __weak int cp_put_interval(struct cp_event_interval *from)
 	return 0;
 }
 
+__weak int cp_put_raw(struct cp_event_raw *from)
+{
+	if (from && bpf_ringbuf_output(&cp_ring, from, sizeof(*from), ring_flags()))
+		lose(CP_LOSS_RING_FULL_INTERVAL, 0);
+	return 0;
+}
+
+static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
+				    const struct account_switch *sw, u32 value)
+{
+	struct cp_event_raw e = {
+		.event = CP_EVENT_RAW,
+		.raw = raw,
+		.preempt = sw->preempt,
+		.on_rq = sw->on_rq,
+		.sched_delayed = sw->sched_delayed,
+		.tid = t->tid,
+		.value = value,
+		.now_ns = sw->now_ns,
+		.ran_ns = sw->ran_ns,
+	};
+
+	if (cp_config.raw)
+		cp_put_raw(&e);
+}
+
 static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, u64 ns, u64 cnt)
 {
 	struct cp_sum_key key = {

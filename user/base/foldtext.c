@@ -192,18 +192,26 @@ int foldtext_escaped_byte(const char *s, size_t len_bytes)
 
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
+	size_t done = 0;
+
 	for (size_t i = 0; i < len_bytes; i++) {
+		const char *code = NULL;
+
 		if (name[i] == ';')
-			buf_puts(out, "\\x3b");
+			code = "\\x3b";
 		else if (name[i] == '\n')
-			buf_puts(out, "\\x0a");
+			code = "\\x0a";
 		else if (name[i] == '\r')
-			buf_puts(out, "\\x0d");
-		else if (foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
-			buf_puts(out, "\\x5c");
-		else
-			buf_putc(out, name[i]);
+			code = "\\x0d";
+		else if (name[i] == '\\' && foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
+			code = "\\x5c";
+		if (!code)
+			continue;
+		buf_append(out, name + done, i - done);
+		buf_puts(out, code);
+		done = i + 1;
 	}
+	buf_append(out, name + done, len_bytes - done);
 }
 
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes)

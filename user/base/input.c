@@ -48,8 +48,10 @@ static ssize_t read_raw(struct input *in, struct err *err)
 
 	if (in->fd < 0) {
 		n = (ssize_t)(in->mem_bytes < sizeof(in->raw) ? in->mem_bytes : sizeof(in->raw));
-		memcpy(in->raw, in->mem, (size_t)n);
-		in->mem += n;
+		if (n) { /* nothing may be at NULL */
+			memcpy(in->raw, in->mem, (size_t)n);
+			in->mem += n;
+		}
 		in->mem_bytes -= (size_t)n;
 	} else {
 		do

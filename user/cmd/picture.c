@@ -1,75 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A profile as a flame graph; see picture.h. */
+/* The picture of a capture; see picture.h. */
 #include "user/cmd/picture.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "flamegraph/class.h"
 #include "user/analysis/totals.h"
-#include "user/base/mem.h"
+#include "user/cmd/flame_fill.h"
 #include "user/cmd/summary.h"
-
-_Static_assert((int)FLAME_NONE == KIND_NONE && (int)FLAME_RUNNING == KIND_RUNNING &&
-		       (int)FLAME_PREEMPTED == KIND_PREEMPTED && (int)FLAME_WOKEN == KIND_WOKEN &&
-		       (int)FLAME_SLEEP == KIND_SLEEP && (int)FLAME_DISK == KIND_DISK &&
-		       (int)FLAME_STOPPED == KIND_STOPPED && (int)FLAME_TRACED == KIND_TRACED &&
-		       (int)FLAME_PARKED == KIND_PARKED && (int)FLAME_IDLE == KIND_IDLE,
-	       "classes of a picture are numbered as kinds of time");
-
-struct fill {
-	struct flame_tree *tree;
-	const struct picture_opts *opts;
-	enum flame_side side;
-	const char **turned;
-	size_t turned_cap;
-};
-
-static enum flame_class class_of(const struct fold_row *row)
-{
-	if (row->flags & PART_ASLEEP_THROUGHOUT)
-		return FLAME_ASLEEP;
-	return row->kind < KIND_MAX ? (enum flame_class)row->kind : FLAME_NONE;
-}
-
-static void add_stack(void *ctx, const char *const *names, size_t name_cnt,
-		      const struct fold_row *row)
-{
-	struct fill *f = ctx;
-	enum flame_class cls = class_of(row);
-	const struct flame_weight w = { .value = (double)row->ns,
-					.cnt = row->cnt,
-					.cls = (uint8_t)cls,
-					.side = (uint8_t)f->side };
-
-	if (f->opts->classes && !(f->opts->classes >> cls & 1))
-		return;
-	if (f->opts->reverse) {
-		if (name_cnt >= f->turned_cap)
-			f->turned =
-				xgrow(f->turned, &f->turned_cap, name_cnt + 1, sizeof(*f->turned));
-		for (size_t i = 0; i < name_cnt; i++)
-			f->turned[i] = names[name_cnt - 1 - i];
-		names = f->turned;
-	}
-	flame_tree__add_names(f->tree, names, name_cnt, &w, 1);
-}
-
-void picture__fill(struct flame_tree *t, const struct profile *p, const struct picture_opts *o,
-		   enum flame_side side)
-{
-	const struct fold_opts opts = { .kinds = FOLD_KINDS_ALL,
-					.flags = o->fold_flags,
-					.root = o->root };
-	struct fill fill = { .tree = t, .opts = o, .side = side };
-	struct fold f;
-
-	fold_init(&f, p, &opts);
-	fold_each(&f, add_stack, &fill);
-	fold_free(&f);
-	free(fill.turned);
-}
 
 /* Where it was recorded, of what, and what is missing; the legend tells the times. */
 static void put_subtitle(const struct profile *p, struct buf *out)
@@ -95,17 +33,21 @@ static void put_subtitle(const struct profile *p, struct buf *out)
 	}
 }
 
-void picture__describe(const struct profile *p, struct flame_opts *f, struct picture_text *text)
+static void set_unit(const struct profile *p, struct flame_opts *f)
 {
 	const char *unit = profile__str(p, p->header.unit_sid);
-	bool is_time = !*unit || !strcmp(unit, "ns");
 
-	if (is_time)
+	if (!*unit || !strcmp(unit, "ns"))
 		f->unit = FLAME_UNIT_NS;
 	else if (!strcmp(unit, "bytes"))
 		f->unit = FLAME_UNIT_BYTES;
 	else
 		f->count_name = unit;
+}
+
+void picture__describe(const struct profile *p, struct flame_opts *f, struct picture_text *text)
+{
+	set_unit(p, f);
 	if (!f->title) {
 		summary__put_title(p, &text->title);
 		f->title = buf_str(&text->title);
@@ -125,27 +67,30 @@ void picture_text_free(struct picture_text *text)
 int picture__save(const struct profile *p, const char *path, enum outfile_mode mode,
 		  struct err *err)
 {
-	const struct picture_opts opts = { .fold_flags = FOLD_SUFFIXES };
-	struct flame_tree *t = flame_tree__new(FLAME_MERGE_ALL);
+	struct flame_fill fill = { .tree = flame_tree__new(FLAME_MERGE_ALL),
+				   .filter.cls = -1,
+				   .scale = 1 };
 	struct picture_text text = { 0 };
 	struct flame_opts f;
 	struct buf out = { 0 };
+	struct err why = { 0 };
 	int rc;
 
 	flame_opts_init(&f);
 	picture__describe(p, &f, &text);
-	picture__fill(t, p, &opts, FLAME_AFTER);
-	flame_tree__finish(t);
-	rc = flame_svg(t, &f, &out, err);
+	flame_fill__profile(&fill, p);
+	flame_tree__finish(fill.tree);
+	rc = flame_svg(fill.tree, &f, &out, &why);
 	if (rc == -ENODATA) {
 		flame_svg_message(&f, "The profile holds no time.", &out);
-		if (err)
-			err->code = 0;
 		rc = 0;
 	}
-	if (!rc)
+	if (rc)
+		err_set(err, rc, "%s", why.msg);
+	else
 		rc = outfile_put(path, mode, buf_str(&out), out.len_bytes, err);
-	flame_tree__free(t);
+	flame_tree__free(fill.tree);
+	flame_fill__fini(&fill);
 	picture_text_free(&text);
 	buf_free(&out);
 	return rc;

@@ -53,7 +53,10 @@ static void tell(const char *path, const struct import_report *r)
 
 	snprintf(first, sizeof(first), "the first is number %" PRIu64 ", %s", r->first_rejected,
 		 r->first_why);
-	say(path, r->rejected_cnt, r->rejected_cnt == 1 ? "line or record refused or mended" : "lines or records refused or mended", first);
+	say(path, r->rejected_cnt,
+	    r->rejected_cnt == 1 ? "line or record refused or mended" :
+				   "lines or records refused or mended",
+	    first);
 	say(path, r->ignored_cnt, "samples left out", r->ignored_why);
 	say(path, r->saturated_cnt, "values cut to 2^64 - 1", "");
 	say(path, r->rounded_cnt, "stacks rounded to a whole unit, each by at most one half", "");

@@ -63,10 +63,6 @@ extern const char *const source_kinds[]; /* "any", "running", ...: enum kind by 
 			"perf: the event to take, or \"all\" (default: the first)", 0, 0, NULL   \
 	}
 
-/* The same of an open input, which must begin as a .cprof file does (its first bytes are not consumed). */
-bool source_is_cprof(struct input *in);
-int source_read_cprof(struct input *in, struct profile **ret, struct err *err);
-
 /* Reads one profile; says on stderr what the import left out or rounded. *ret is owned by the caller. */
 /* source_read goes on with an input of which nothing was consumed yet; it stays the caller's. */
 int source_read(struct input *in, const char *path, const struct source_options *opts,

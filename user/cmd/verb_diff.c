@@ -8,6 +8,7 @@
 
 #include "user/analysis/diff.h"
 #include "user/analysis/diff_report.h"
+#include "user/analysis/fold.h"
 #include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/cmd/command.h"
@@ -28,6 +29,7 @@ struct diff_values {
 	struct opt_list before, after, gates;
 	struct diff_picture_options picture;
 	const char *output;
+	const char *kinds;
 	int normalize;
 	double alpha, min_share;
 	uint64_t permutations, seed, top;
@@ -75,6 +77,9 @@ static const struct opt options[] = {
 	  "print a summary for a pull request", 0, 0, NULL },
 	{ "folded", 0, OPT_FLAG, offsetof(struct diff_values, folded), NULL,
 	  "print stacks with two counts, as difffolded.pl does", 0, 0, NULL },
+	{ "kinds", 0, OPT_STRING, offsetof(struct diff_values, kinds), "KINDS",
+	  "only time of these kinds: all (default), off, blocked, runnable, running, sleep, ..., with commas",
+	  0, 0, NULL },
 	{ "strip-addresses", 0, OPT_FLAG, offsetof(struct diff_values, strip_addresses), NULL,
 	  "treat names that differ only in hexadecimal addresses as one", 0, 0, NULL },
 	{ "strip-process", 0, OPT_FLAG, offsetof(struct diff_values, strip_process), NULL,
@@ -218,7 +223,7 @@ static int judge(const struct diff *d, const struct diff_gate *gates, const stru
 static int compare(const struct sides *s, const struct diff_values *v,
 		   const struct diff_gate *gates, struct err *err)
 {
-	const struct diff_options opts = {
+	struct diff_options opts = {
 		.normalize = (enum diff_normalize)v->normalize,
 		.tree_flags = (v->folded ? NAMETREE_SUFFIXES : 0) |
 			      (v->strip_addresses ? NAMETREE_NO_ADDRESSES : 0) |
@@ -232,6 +237,8 @@ static int compare(const struct sides *s, const struct diff_values *v,
 	struct diff d;
 	int status = STATUS_FAILED;
 
+	if (v->kinds && fold_parse_kinds(v->kinds, &opts.kinds, err))
+		return STATUS_USAGE;
 	if (!diff__make(&d, profiles, s->cnt[0], profiles + s->cnt[0], s->cnt[1], &opts, err)) {
 		if (!v->output || strcmp(v->output, "-"))
 			print_report(&d, v);

@@ -13,15 +13,14 @@
 #include "gen/version.h"
 #include "user/base/buf.h"
 #include "user/base/mem.h"
+#include "user/base/outfile.h"
 #include "user/base/num.h"
+#include "user/base/outfile.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
+#include "user/cmd/capture_output.h"
 #include "user/cmd/command.h"
-#include "user/cmd/folded_form.h"
-#include "user/cmd/picture.h"
-#include "user/cmd/summary.h"
-#include "user/store/writer.h"
 
 enum {
 	RATE_SPAN_NS = 50000000,
@@ -35,7 +34,7 @@ struct record_opts {
 	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *btf, *kinds;
+	const char *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
 };
 
@@ -85,6 +84,8 @@ static const struct opt options[] = {
 	  "Record every single interval, not only sums" },
 	{ "verify", 0, OPT_FLAG, OFF(verify), NULL,
 	  "Record through both ways, sums and intervals, and fail unless they are equal" },
+	{ "raw-events", 0, OPT_STRING, OFF(raw_path), "FILE",
+	  "Write what the scheduler told, event by event: for reports of wrong times" },
 	{ "label", 0, OPT_LIST, OFF(labels), "KEY=VALUE", "Note this in the profile" },
 	{ "max-overhead", 0, OPT_F64, OFF(max_overhead_percent), "PERCENT",
 	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5",
@@ -245,6 +246,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->stack_cnt_max = o->stack_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
+	c->raw_events = o->raw_path;
 	return rc;
 }
 
@@ -319,6 +321,17 @@ static void note_origin(struct profile *p, const struct record_opts *o, const ch
 	}
 }
 
+static int save_raw(const struct session *s, const char *path, struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	session__put_raw(s, &text);
+	rc = outfile_put(path, OUTFILE_REPLACE, buf_str(&text), text.len_bytes, err);
+	buf_free(&text);
+	return rc;
+}
+
 static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
 		   struct err *err)
 {
@@ -334,6 +347,8 @@ static int capture(const struct record_opts *o, const struct capture_opts *c, st
 		fputs("\r                         \r", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (!rc && o->raw_path)
+		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
 	if (stop_fd >= 0)
 		close(stop_fd);
@@ -348,79 +363,47 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
-static void print_summary(const struct profile *p, const char *path, const char *picture_path)
+static int fill_outputs(const struct record_opts *o, struct output_opts *out, struct err *err)
 {
-	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
-				     .top_cnt = SUMMARY_TOP_DEFAULT };
-	struct buf text = { 0 };
-
-	summary__put(p, &opts, &text);
-	buf_printf(&text, "written   %s%s%s\n", path, picture_path ? ", " : "",
-		   picture_path ? picture_path : "");
-	fputs(buf_str(&text), stdout);
-	buf_free(&text);
-}
-
-/* "x.cprof" -> "x.svg"; anything else gets ".svg" behind. Owned by the caller. */
-static char *picture_path_of(const char *path)
-{
-	size_t len_bytes = strlen(path), ext_bytes = strlen(".cprof");
-
-	if (len_bytes > ext_bytes && !strcmp(path + len_bytes - ext_bytes, ".cprof"))
-		len_bytes -= ext_bytes;
-	return xasprintf("%.*s.svg", (int)len_bytes, path);
-}
-
-static int save_files(const struct record_opts *o, const struct profile *p, struct err *err)
-{
-	/* the default names are ours to replace, as perf.data is perf's */
-	enum outfile_mode mode = o->replace || !o->output ? OUTFILE_REPLACE : OUTFILE_NEW;
-	const char *path = o->output ? o->output : "causeprof.cprof";
-	char *picture_path = o->picture && strcmp(path, "-") ? picture_path_of(path) : NULL;
-	int rc = writer__save(p, path, mode, err);
-
-	if (!rc && picture_path)
-		rc = picture__save(p, picture_path, mode, err);
-	if (!rc && !o->quiet && !o->folded && strcmp(path, "-"))
-		print_summary(p, path, picture_path);
-	free(picture_path);
-	return rc;
-}
-
-static int print_folded(const struct record_opts *o, const struct profile *p, struct err *err)
-{
-	struct folded_form form = { .value_ns = 1000 };
-	struct buf text = { 0 };
-
-	if (o->kinds && fold_parse_kinds(o->kinds, &form.opts.kinds, err))
+	*out = (struct output_opts){
+		.path = o->output ? o->output :
+			o->folded ? NULL :
+				    "causeprof.cprof",
+		/* the default names are ours to replace, as perf.data is perf's */
+		.replace = o->replace || !o->output,
+		.picture = o->picture,
+		.summary = !o->quiet,
+		.folded = o->folded,
+	};
+	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
 		return -EINVAL;
-	form.show_kinds = form.opts.kinds & (form.opts.kinds - 1);
-	form.opts.flags = (o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
-	folded_form__put(p, &form, &text);
-	if (!text.len_bytes && p->sums.cnt)
-		folded_form__tell_empty(p, stderr);
-	fwrite(buf_str(&text), 1, text.len_bytes, stdout);
-	buf_free(&text);
-	return fflush(stdout) ? err_errno(err, "cannot write to standard output") : 0;
+	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
+	out->form.opts.flags =
+		(o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
+	return 0;
 }
 
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
+	struct output_opts out;
 	struct capture_opts c = { 0 };
 	struct profile *p = NULL;
 	uint32_t *pids = NULL, *tids = NULL;
-	int rc = fill_capture(o, &c, &pids, &tids, err), status = rc ? STATUS_USAGE : STATUS_FAILED;
+	int rc = fill_outputs(o, &out, err), status;
 
+	if (!rc)
+		rc = fill_capture(o, &c, &pids, &tids, err);
+	status = rc ? STATUS_USAGE : STATUS_FAILED;
+	if (!rc) /* before the capture: after it a file in the way would cost the capture */
+		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
-	if (!rc)
+	if (!rc) {
 		note_origin(p, o, command);
-	if (!rc && o->folded)
-		rc = print_folded(o, p, err);
-	if (!rc && (o->output || !o->folded))
-		rc = save_files(o, p, err);
+		rc = capture_output__put(p, &out, err);
+	}
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);

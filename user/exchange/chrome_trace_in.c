@@ -191,7 +191,8 @@ static void complete_span(struct reader *r, const struct event *e)
 
 static void make_spans(struct reader *r)
 {
-	qsort(r->events, r->event_cnt, sizeof(*r->events), compare_events);
+	if (r->event_cnt)
+		qsort(r->events, r->event_cnt, sizeof(*r->events), compare_events);
 	for (size_t i = 0; i < r->event_cnt; i++) {
 		const struct event *e = &r->events[i];
 
@@ -256,7 +257,8 @@ static void sweep_threads(struct reader *r)
 	struct sweep s = { .r = r, .stack = { .intake = &r->intake, .keep_intervals = true } };
 	const event_time forever = (event_time)1 << 126;
 
-	qsort(r->spans, r->span_cnt, sizeof(*r->spans), compare_spans);
+	if (r->span_cnt)
+		qsort(r->spans, r->span_cnt, sizeof(*r->spans), compare_spans);
 	for (size_t i = 0; i < r->span_cnt; i++) {
 		const struct span *span = &r->spans[i];
 

@@ -12,4 +12,4 @@ without_counts() { titles | sed '1d; s/; [0-9]* times)/)/'; }
 cmp "$T/profile" "$T/folded"
 "$cp" flame "$T/s.cprof" > "$T/1"
 "$cp" flame "$T/s.cprof" | cmp - "$T/1"
-"$cp" flame --only-class=blocked --static --plain "$T/s.cprof" | titles | expect picture_blocked
+"$cp" flame --state=blocked --static --plain "$T/s.cprof" | titles | expect picture_blocked
