@@ -55,7 +55,7 @@ BENCH    := $(wildcard tests/bench/bench_*.sh)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench lint format fuzz install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
 tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
 
@@ -151,6 +151,9 @@ check-vm: $(BIN) $(WORKLOADS) ## the live tests on other kernels, in emulation
 	$(Q)O=$(O) scripts/run-tests $(VM)
 bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as ratios
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done
+bench-paths: $(BIN) $(BENCH_PROGS) ## causal paths: the evaluation of SOSP 2003 again, into docs/evaluation (minutes)
+	$(Q)O=$(O) tests/bench/paths_eval.py docs/evaluation
+	$(Q)set -e; for b in $(wildcard tests/bench/paths_*.sh); do O=$(O) $$b docs/evaluation; done
 fuzz: ## build the fuzz targets with libFuzzer under $(O)/fuzz; run them with FUZZ_SECONDS each (default 60)
 	$(Q)scripts/fuzz $(O)/fuzz $(or $(FUZZ_SECONDS),60)
 

@@ -74,38 +74,61 @@ static __always_inline void remember_wait(struct cp_thread *t, const struct acco
 	t->wait_kept_ns = wait->end_ns - wait->start_ns;
 }
 
-/* Pieces of waiting go where the thread was when it last left a CPU. */
-static __always_inline void waiting_done(struct cp_thread *t, struct where *w,
-					 struct account_piece *first, struct account_piece *second,
-					 bool by_census)
+struct pieces {
+	struct account_piece running, first, second;
+};
+
+/* verifier: the state machine as global functions, verified once: its branches would multiply with those of
+ * the walk */
+__weak int cp_account_out(struct cp_thread *t, struct account_switch *sw, struct pieces *p)
 {
-	w->stack = by_census ? t->census_stack : t->stack;
-	w->process = by_census ? t->census_process : t->process;
-	cp_interval_done(t, w, first);
-	cp_interval_done(t, w, second);
-	remember_wait(t, first, second);
+	if (!t || !sw || !p)
+		return 0;
+	return account_switch_out(&t->account, &cp_window, sw, &p->running, &p->first, &p->second);
+}
+
+__weak int cp_account_in(struct cp_thread *t, struct account_switch *sw, struct pieces *p)
+{
+	if (!t || !sw || !p)
+		return 0;
+	return account_switch_in(&t->account, &cp_window, sw, &p->running, &p->first, &p->second);
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+__weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
+{
+	struct where w = {};
+
+	if (!t || !p)
+		return 0;
+	w.tid = t->tid;
+	w.stack = by_census ? t->census_stack : t->stack;
+	w.process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, &w, &p->first);
+	cp_interval_done(t, &w, &p->second);
+	remember_wait(t, &p->first, &p->second);
+	return 0;
 }
 
 static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
 				  struct account_switch *sw)
 {
-	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-	struct account_piece running = {}, first = {}, second = {};
+	u32 by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct where w = { .tid = t->tid };
+	struct pieces pieces = {};
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
 	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
-	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
+	if (cp_account_out(t, sw, &pieces)) {
 		t->run_since_ns = sw->now_ns - sw->ran_ns;
 		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
-		waiting_done(t, &w, &first, &second, by_census);
+		cp_waiting_done(t, &pieces, by_census);
 	}
-	w.stack = 0;
 	w.process = t->process;
-	cp_running_done(t, &w, &running);
+	cp_running_done(t, &w, &pieces.running);
 	look_at_witness(t, task, sw->now_ns);
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
@@ -123,27 +146,27 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 				  struct account_switch *sw)
 {
-	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-	struct account_piece running = {}, first = {}, second = {};
+	u32 by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct where w = { .tid = t->tid };
+	struct pieces pieces = {};
 	int unseen;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
 	put_raw(t, CP_RAW_IN, sw, 0);
-	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
-	if (unseen && (first.kind || running.kind))
+	unseen = cp_account_in(t, sw, &pieces);
+	if (unseen && (pieces.first.kind || pieces.running.kind))
 		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
 						       CP_LOSS_SWITCH_UNSEEN,
 		     0);
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
-		cp_running_done(t, &w, &running);
+		cp_running_done(t, &w, &pieces.running);
 		t->stack = 0;
-		by_census = false;
+		by_census = 0;
 	}
-	waiting_done(t, &w, &first, &second, by_census);
+	cp_waiting_done(t, &pieces, by_census);
 	t->run_since_ns = sw->now_ns;
 	account_done(t, sw->now_ns);
 }

@@ -77,7 +77,7 @@ function start(svg) {
 	}
 
 	/* A range of time slices instead of all: new weights for the same boxes. */
-	var whole = null, slices = null;
+	var whole = null, slices = null, ranged = false;
 	function readSlices() {
 		var text = document.getElementById("slices").innerHTML, at = 0, slice = 0;
 		slices = [];
@@ -121,6 +121,7 @@ function start(svg) {
 				next[i] = d.start[i] + d.self[i];
 			}
 		}
+		ranged = !!range;
 		if (d.width[0]) draw();
 		return d.width[0];
 	}
@@ -246,6 +247,19 @@ function start(svg) {
 		var y = top(tables().depth[i]);
 		sink.push("M", x1.toFixed(1), " ", y, "h", w.toFixed(1), "v", conf.frame - 1, "h-", w.toFixed(1), "z");
 	}
+	/* In a range of time a frame's classes are others than in the whole: its colour, made as in palette.c. */
+	function mixed(i) {
+		var cols = conf.columns.length, sum = [0, 0, 0], most = 0, paper = [246, 243, 238], d = tables(), k;
+		for (k = 0; k < cols; k++) {
+			var part = d.value[i * cols + k] / d.width[i], rgb = parseInt((conf.columns[k].color || "#b0b0b0").slice(1), 16);
+			most = Math.max(most, part);
+			for (var c = 0; c < 3; c++) sum[c] += part * (rgb >> (16 - 8 * c) & 255);
+		}
+		var strength = Math.max(0.5, Math.min(1, 0.5 + (most - 0.6) / 0.6)), out = 0;
+		for (k = 0; k < 3; k++)
+			out = out * 256 + Math.min(252, Math.round((paper[k] + strength * (sum[k] - paper[k])) / 4) * 4);
+		return "#" + out.toString(16).padStart(6, "0");
+	}
 	function draw() {
 		var d = tables(), k = inner / d.width[zoomed], wide = {}, thin = {}, bars = {}, texts = [], runs = [];
 		var cols = conf.columns.length, h = conf.frame - 1, i;
@@ -254,7 +268,7 @@ function start(svg) {
 			sink(bars, color).push("M", x.toFixed(1), " ", top(d.depth[i]) + conf.bar / 2, "h", w.toFixed(1));
 		}
 		function box(i, x, w) {
-			var key = hits && hits[i] ? "hit" : "c" + d.color[i];
+			var key = hits && hits[i] ? "hit" : ranged && cols > 1 ? mixed(i) : "c" + d.color[i];
 			if (w < 1) { sliver(i, x, w, key); return; }
 			drawn(i, x, w, sink(w < 3 ? thin : wide, isAbove(i) ? key + " parent" : key));
 			if (w >= 3 && conf.change && d.bar[i]) bar(i, x, w, "c" + (d.bar[i] - 1));
@@ -290,9 +304,15 @@ function start(svg) {
 		}
 		var g = document.createElementNS(NS, "g");
 		g.setAttribute("id", "view");
-		for (var key in thin) add(g, "path", { class: key, d: thin[key].join("") });
-		for (key in wide) add(g, "path", { class: key + " edge", d: wide[key].join("") });
-		for (key in bars)
+		function paint(set, edge) {
+			for (var key in set) {
+				var e = add(g, "path", { class: (key[0] === "#" ? key.slice(8) : key) + edge, d: set[key].join("") });
+				if (key[0] === "#") e.setAttribute("fill", key.slice(0, 7));
+			}
+		}
+		paint(thin, "");
+		paint(wide, " edge");
+		for (var key in bars)
 			add(g, "path", conf.change ? { class: "bar s" + key, d: bars[key].join("") } :
 				{ class: "bar", stroke: conf.columns[key].color || "#b0b0b0", d: bars[key].join("") });
 		for (var t = 0; t < texts.length; t++) {

@@ -12,7 +12,7 @@
 enum {
 	LEVELS = 12,
 	CELL_HEIGHT_PX = 4,
-	LABEL_PX = 70,
+	LABEL_PX = 90,
 	MAP_GAP_PX = 22,
 };
 
@@ -21,7 +21,7 @@ struct map {
 	bool on; /* running time, or everything else */
 	bool all;
 	double *sums;
-	double max;
+	double least, max; /* of the slices; the colours span from one to the other */
 };
 
 static uint32_t level_rgb(const struct map *m, int level)
@@ -48,9 +48,35 @@ static void sum_up(const struct flame_heat *h, struct map *m)
 		if (s->slice < h->slice_cnt && (m->all || m->on == (s->cls == FLAME_RUNNING)))
 			m->sums[s->slice] += s->value;
 	}
-	for (uint32_t i = 0; i < h->slice_cnt; i++)
+	m->least = m->sums[0];
+	for (uint32_t i = 0; i < h->slice_cnt; i++) {
 		if (m->sums[i] > m->max)
 			m->max = m->sums[i];
+		if (m->sums[i] < m->least && i + 1 < h->slice_cnt) /* the last may be cut */
+			m->least = m->sums[i];
+	}
+}
+
+/* Idle threads wait all the time: what they add to each slice would hide the changes. */
+static int level_of(const struct map *m, double v)
+{
+	if (!(v > m->least) && v < m->max)
+		return m->least > 0 ? 0 : -1;
+	if (!(m->max > m->least))
+		return LEVELS / 2;
+	return (int)ceil((v - m->least) / (m->max - m->least) * LEVELS) - 1;
+}
+
+/* The label, and from how many to how many threads the colours go. */
+static void put_label(const struct flame_heat *h, const struct map *m, double top_px,
+		      const struct flame_opts *o, struct buf *out)
+{
+	buf_printf(out, "<text class=\"ui\" x=\"10\" y=\"%g\">%s</text>\n", top_px + 12, m->label);
+	if (o->unit != FLAME_UNIT_NS)
+		return;
+	buf_printf(out, "<text class=\"ui\" x=\"10\" y=\"%g\">%.3g to %.3g</text>\n", top_px + 30,
+		   m->least / (double)h->slice_ns, m->max / (double)h->slice_ns);
+	buf_printf(out, "<text class=\"ui\" x=\"10\" y=\"%g\">threads</text>\n", top_px + 45);
 }
 
 struct heat_geometry {
@@ -69,14 +95,13 @@ static struct heat_geometry geometry(const struct flame_heat *h, const struct fl
 	return g;
 }
 
-static void put_map(const struct flame_heat *h, struct map *m, const struct heat_geometry *g,
+static void put_map(const struct flame_heat *h, const struct map *m, const struct heat_geometry *g,
 		    double top_px, struct buf *out)
 {
 	struct buf paths[LEVELS] = { 0 };
 
-	sum_up(h, m);
 	for (uint32_t i = 0; i < h->slice_cnt && m->max > 0; i++) {
-		int level = (int)ceil(m->sums[i] / m->max * LEVELS) - 1;
+		int level = level_of(m, m->sums[i]);
 
 		if (level < 0)
 			continue;
@@ -88,7 +113,6 @@ static void put_map(const struct flame_heat *h, struct map *m, const struct heat
 		buf_printf(&paths[level], "h%gv%dh-%gz", floor(g->cell_px * 10 + 0.5) / 10,
 			   CELL_HEIGHT_PX, floor(g->cell_px * 10 + 0.5) / 10);
 	}
-	buf_printf(out, "<text class=\"ui\" x=\"10\" y=\"%g\">%s</text>\n", top_px + 12, m->label);
 	for (int i = 0; i < LEVELS; i++) {
 		if (paths[i].len_bytes)
 			buf_printf(out, "<path fill=\"#%06x\" d=\"%s\"/>\n", level_rgb(m, i),
@@ -99,7 +123,6 @@ static void put_map(const struct flame_heat *h, struct map *m, const struct heat
 		   "<rect class=\"map\" x=\"%d\" y=\"%g\" width=\"%g\" height=\"%d\" "
 		   "fill=\"none\" stroke=\"#999\" stroke-width=\".5\"/>\n",
 		   LABEL_PX, top_px, g->cell_px * g->column_cnt, (int)h->row_cnt * CELL_HEIGHT_PX);
-	free(m->sums);
 }
 
 static void put_axis(const struct flame_heat *h, const struct heat_geometry *g, double y_px,
@@ -112,7 +135,10 @@ static void put_axis(const struct flame_heat *h, const struct heat_geometry *g, 
 	for (uint32_t c = 0; c < g->column_cnt; c += step) {
 		buf_printf(out, "<text class=\"ui\" x=\"%.1f\" y=\"%g\">",
 			   LABEL_PX + c * g->cell_px, y_px);
-		buf_put_duration(out, (uint64_t)c * h->row_cnt * h->slice_ns);
+		if (c)
+			buf_put_duration(out, (uint64_t)c * h->row_cnt * h->slice_ns);
+		else
+			buf_putc(out, '0');
 		buf_puts(out, "</text>\n");
 	}
 }
@@ -135,8 +161,11 @@ void flame_heat_put_svg(const struct flame_heat *h, const struct flame_picture *
 		   CELL_HEIGHT_PX, h->row_cnt, h->slice_cnt, (unsigned long long)h->slice_ns,
 		   MAP_GAP_PX, map_cnt);
 	for (int i = 0; i < map_cnt; i++) {
+		sum_up(h, &maps[i]);
+		put_label(h, &maps[i], 4 + i * (map_px + MAP_GAP_PX), p->opts, out);
 		put_map(h, &maps[i], &g, 4 + i * (map_px + MAP_GAP_PX), out);
 		put_axis(h, &g, 4 + i * (map_px + MAP_GAP_PX) + map_px + 14, out);
+		free(maps[i].sums);
 	}
 	buf_puts(out, "</svg>\n");
 }

@@ -98,4 +98,26 @@ if command -v node > /dev/null; then
 	[ -n "$line" ] && is "node" "$p" "$(printf '%x' $((0x${line%% *} + 1)))" 'busyOne' || { echo "NOT ok node: no perf map"; failed=1; }
 	kill -9 "$p"
 fi
+
+if command -v javac > /dev/null && command -v jcmd > /dev/null; then
+	cat > "$T/Busy.java" <<'J'
+public class Busy {
+	static volatile long sum;
+	static void busyMethod(int n) { for (int i = 0; i < n; i++) sum += i % 7; }
+	public static void main(String[] a) { long end = System.currentTimeMillis() + 30000; while (System.currentTimeMillis() < end) busyMethod(100000); }
+}
+J
+	javac -d "$T" "$T/Busy.java"
+	java -XX:+PreserveFramePointer -cp "$T" Busy & p=$!
+	pids+=($p); maps+=("/tmp/perf-$p.map"); line=''
+	for _ in $(seq 15); do
+		sleep 1
+		jcmd "$p" Compiler.perfmap > /dev/null 2>&1
+		line=$(grep -s busyMethod "/tmp/perf-$p.map" | tail -n 1)
+		[ -z "$line" ] || break
+	done
+	start=${line%% *}; start=${start#0x}
+	[ -n "$line" ] && is "java" "$p" "$(printf '%x' $((0x$start + 1)))" 'busyMethod' || { echo "NOT ok java: no perf map"; failed=1; }
+	kill -9 "$p"
+fi
 exit $failed

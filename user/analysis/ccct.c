@@ -21,6 +21,7 @@ void ccct__free(struct ccct *c)
 	free(c->frames);
 	index_free(&c->fact_index);
 	free(c->paths);
+	free(c->path_rank);
 	free(c->facts);
 	free(c->groups);
 	free(c->cells);
@@ -469,6 +470,7 @@ static void sort_facts(struct ccct *c)
 
 void ccct__finish(struct ccct *c)
 {
+	ccct__rank(c);
 	sort_facts(c);
 	if (c->cells_added > CCCT_EXACT_CELLS)
 		join_groups(c);

@@ -71,6 +71,9 @@ struct ccct {
 	struct ccct_path *paths;
 	size_t path_cnt, path_cap;
 	struct index path_index;
+	uint32_t *
+		path_rank; /* by ccct__rank: places in the order of texts, while path_cnt = ranked_cnt */
+	size_t ranked_cnt;
 	struct ccct_group *groups;
 	size_t group_cnt, group_cap;
 	struct ccct_cell *cells;
@@ -117,8 +120,12 @@ void ccct__keep_examples(struct ccct *c, uint32_t path, const struct ccct_exampl
 /* "[service] operation" appended; with separators of folded text (';') replaced by '_' when asked. */
 void ccct__put_frame(const struct ccct *c, uint32_t frame, bool folded, struct buf *out);
 void ccct__put_path(const struct ccct *c, uint32_t path, const char *separator, struct buf *out);
-/* Orders paths by their frames' texts from the root; parents before children. */
+/* Orders paths by their frames' texts from the root; parents before children. Ranks make a comparison O(1),
+ * without them it is O(depth); ccct__finish ranks. */
+void ccct__rank(struct ccct *c);
 int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b);
 int ccct__compare_frames(const struct ccct *c, uint32_t a, uint32_t b);
+/* The entry of each path. Owned by the caller; path_cnt of them. O(paths). */
+uint32_t *ccct__entries_of(const struct ccct *c);
 
 #endif

@@ -105,7 +105,7 @@ static size_t path_depth(const struct ccct *c, uint32_t path)
 	return depth;
 }
 
-int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b)
+static int compare_unranked(const struct ccct *c, uint32_t a, uint32_t b)
 {
 	size_t depth_a = path_depth(c, a), depth_b = path_depth(c, b);
 	size_t da = depth_a, db = depth_b;
@@ -123,6 +123,89 @@ int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b)
 		b = c->paths[b].parent;
 	}
 	return ccct__compare_frames(c, c->paths[a].frame, c->paths[b].frame);
+}
+
+static int by_frame_text(const void *a, const void *b, void *arg)
+{
+	return ccct__compare_frames(arg, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+struct path_key {
+	uint32_t parent_plus_1, frame_rank, path;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct path_key *x = a, *y = b;
+
+	if (x->parent_plus_1 != y->parent_plus_1)
+		return x->parent_plus_1 < y->parent_plus_1 ? -1 : 1;
+	return x->frame_rank < y->frame_rank ? -1 : x->frame_rank > y->frame_rank;
+}
+
+/* Children of each path side by side, in the order of their frames' texts; then a walk, depth first. */
+static void walk_paths(struct ccct *c, struct path_key *keys, const uint32_t *first)
+{
+	uint32_t *stack = xcalloc(c->path_cnt + 1, sizeof(*stack));
+	size_t depth = 0;
+	uint32_t place = 0;
+
+	for (uint32_t i = first[1]; i-- > first[0];)
+		stack[depth++] = keys[i].path;
+	while (depth) {
+		uint32_t p = stack[--depth];
+
+		c->path_rank[p] = place++;
+		for (uint32_t i = first[p + 2]; i-- > first[p + 1];)
+			stack[depth++] = keys[i].path;
+	}
+	free(stack);
+}
+
+void ccct__rank(struct ccct *c)
+{
+	uint32_t *order = xcalloc(c->frame_cnt + 1, sizeof(*order));
+	uint32_t *frame_rank = xcalloc(c->frame_cnt + 1, sizeof(*frame_rank));
+	uint32_t *first = xcalloc(c->path_cnt + 3, sizeof(*first)); /* by parent + 1 */
+	struct path_key *keys = xcalloc(c->path_cnt + 1, sizeof(*keys));
+
+	for (uint32_t i = 0; i < c->frame_cnt; i++)
+		order[i] = i;
+	if (c->frame_cnt)
+		qsort_r(order, c->frame_cnt, sizeof(*order), by_frame_text, c);
+	for (uint32_t i = 0; i < c->frame_cnt; i++)
+		frame_rank[order[i]] = i;
+	for (uint32_t i = 0; i < c->path_cnt; i++) {
+		keys[i] = (struct path_key){ c->paths[i].parent + 1, frame_rank[c->paths[i].frame],
+					     i };
+		first[keys[i].parent_plus_1 + 1]++;
+	}
+	for (size_t i = 0; i < c->path_cnt + 1; i++)
+		first[i + 1] += first[i];
+	qsort(keys, c->path_cnt, sizeof(*keys), by_key);
+	c->path_rank = xreallocarray(c->path_rank, c->path_cnt + 1, sizeof(*c->path_rank));
+	walk_paths(c, keys, first);
+	c->ranked_cnt = c->path_cnt;
+	free(order);
+	free(frame_rank);
+	free(first);
+	free(keys);
+}
+
+uint32_t *ccct__entries_of(const struct ccct *c)
+{
+	uint32_t *entry = xcalloc(c->path_cnt + 1, sizeof(*entry));
+
+	for (uint32_t i = 0; i < c->path_cnt; i++) /* parents come first */
+		entry[i] = c->paths[i].parent == SPAN_NONE ? i : entry[c->paths[i].parent];
+	return entry;
+}
+
+int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b)
+{
+	if (c->ranked_cnt == c->path_cnt && a != b)
+		return c->path_rank[a] < c->path_rank[b] ? -1 : 1;
+	return compare_unranked(c, a, b);
 }
 
 void ccct__put_frame(const struct ccct *c, uint32_t frame, bool folded, struct buf *out)

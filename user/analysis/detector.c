@@ -27,6 +27,26 @@ double detector_median(double *values, size_t cnt)
 	return cnt % 2 ? values[cnt / 2] : (values[cnt / 2 - 1] + values[cnt / 2]) / 2;
 }
 
+void detector_shrink_spreads(struct detector *d, const size_t *counts)
+{
+	const double prior_cnt = 10, spread_min = 0.05;
+	double *known = xcalloc(d->columns + 1u, sizeof(*known)), typical;
+	size_t known_cnt = 0;
+
+	for (uint32_t c = 0; c < d->columns; c++)
+		if ((double)counts[c] >= 3 * prior_cnt)
+			known[known_cnt++] = d->spread[c];
+	typical = known_cnt ? detector_median(known, known_cnt) : 0.5;
+	for (uint32_t c = 0; c < d->columns; c++) {
+		double n = (double)counts[c], s = d->spread[c];
+		double mixed = sqrt((n * s * s + prior_cnt * typical * typical) / (n + prior_cnt));
+
+		mixed *= n > 0 ? sqrt(1 + 1 / n) : 2;
+		d->spread[c] = (float)(mixed > spread_min ? mixed : spread_min);
+	}
+	free(known);
+}
+
 void detector__free(struct detector *d)
 {
 	free(d->presence);
@@ -41,26 +61,81 @@ void detector__free(struct detector *d)
 	*d = (struct detector){ 0 };
 }
 
-static double score_cells(struct detector *d, const struct vector_cell *cells, size_t cnt,
-			  uint32_t unknown_cnt, double *amounts)
+static double score_row(struct detector *d, const struct detector_row *row, double *amounts)
 {
-	return d->kind == DETECTOR_ROBUST ? robust_score(d, cells, cnt, unknown_cnt, amounts) :
-					    autoencoder_score(d, cells, cnt, unknown_cnt, amounts);
+	double parts[DETECTOR_PARTS] = { 0 }, score = -HUGE_VAL;
+
+	if (d->kind == DETECTOR_ROBUST)
+		robust_parts(d, row, parts, amounts);
+	else
+		autoencoder_parts(d, row, parts, amounts);
+	for (int i = 0; i < DETECTOR_PARTS; i++) {
+		double p = (parts[i] - d->part_center[i]) / d->part_spread[i];
+
+		score = p > score ? p : score;
+	}
+	return score;
+}
+
+static double high_quantile(double *values, size_t cnt)
+{
+	size_t rank = (size_t)ceil(threshold_quantile * (double)cnt);
+
+	qsort(values, cnt, sizeof(*values), by_value);
+	return cnt ? values[(rank ? rank : 1) - 1] : 0;
+}
+
+static struct detector_row row_of(const struct vector_set *set, size_t i)
+{
+	return (struct detector_row){ set->cells + set->row_off[i],
+				      set->row_off[i + 1] - set->row_off[i], 0 };
+}
+
+/* Median and spread of each opinion over held-out rows. */
+static void calibrate(struct detector *d, const struct vector_set *set, double *values)
+{
+	double *columns[DETECTOR_PARTS];
+	size_t cnt = 0;
+
+	for (int i = 0; i < DETECTOR_PARTS; i++)
+		columns[i] = values + (size_t)i * set->row_cnt;
+	for (size_t r = 0; r < set->row_cnt; r++) {
+		struct detector_row row = row_of(set, r);
+		double parts[DETECTOR_PARTS] = { 0 };
+
+		if (!detector_is_held_out(r))
+			continue;
+		if (d->kind == DETECTOR_ROBUST)
+			robust_parts(d, &row, parts, NULL);
+		else
+			autoencoder_parts(d, &row, parts, NULL);
+		for (int i = 0; i < DETECTOR_PARTS; i++)
+			columns[i][cnt] = parts[i];
+		cnt++;
+	}
+	for (int i = 0; i < DETECTOR_PARTS; i++) {
+		double center = detector_median(columns[i], cnt);
+		double spread = high_quantile(columns[i], cnt) - center;
+
+		d->part_center[i] = center;
+		d->part_spread[i] = spread > 1e-6 ? spread : 1e-6;
+	}
 }
 
 static void set_threshold(struct detector *d, const struct vector_set *set)
 {
-	double *scores = xcalloc(set->row_cnt + 1, sizeof(*scores));
-	size_t cnt = 0, rank;
+	double *values = xcalloc(DETECTOR_PARTS * set->row_cnt + 1, sizeof(*values));
+	size_t cnt = 0;
 
-	for (size_t i = 0; i < set->row_cnt; i++)
-		if (detector_is_held_out(i))
-			scores[cnt++] = score_cells(d, set->cells + set->row_off[i],
-						    set->row_off[i + 1] - set->row_off[i], 0, NULL);
-	qsort(scores, cnt, sizeof(*scores), by_value);
-	rank = (size_t)ceil(threshold_quantile * (double)cnt);
-	d->threshold = cnt ? scores[(rank ? rank : 1) - 1] : 0;
-	free(scores);
+	calibrate(d, set, values);
+	for (size_t r = 0; r < set->row_cnt; r++) {
+		struct detector_row row = row_of(set, r);
+
+		if (detector_is_held_out(r))
+			values[cnt++] = score_row(d, &row, NULL);
+	}
+	d->threshold = high_quantile(values, cnt);
+	free(values);
 }
 
 int detector__train(struct detector *d, enum detector_kind kind, uint32_t columns,
@@ -101,7 +176,8 @@ double detector__score(struct detector *d, const struct path_vector *v,
 		       struct detector_reason *reasons, size_t *reason_cnt)
 {
 	double *amounts = reasons ? xcalloc(d->columns + 1u, sizeof(*amounts)) : NULL;
-	double score = score_cells(d, v->cells, v->cnt, v->unknown_cnt, amounts);
+	struct detector_row row = { v->cells, v->cnt, v->unknown_cnt };
+	double score = score_row(d, &row, amounts);
 	size_t at = 0;
 
 	if (!reasons)
@@ -157,13 +233,13 @@ void detector__put(const struct detector *d, struct buf *out)
 	put_floats(out, d->presence, d->columns);
 	put_floats(out, d->center, d->columns);
 	put_floats(out, d->spread, d->columns);
+	for (int i = 0; i < DETECTOR_PARTS; i++) {
+		wire_put_f64(out, d->part_center[i]);
+		wire_put_f64(out, d->part_spread[i]);
+	}
 	if (d->kind == DETECTOR_ROBUST) {
 		wire_put_u64(out, d->components);
 		put_floats(out, d->component, (size_t)d->components * d->columns);
-		for (int i = 0; i < 2; i++) {
-			wire_put_f64(out, d->part_center[i]);
-			wire_put_f64(out, d->part_spread[i]);
-		}
 	} else {
 		wire_put_u64(out, d->hidden);
 		put_floats(out, d->w1, (size_t)d->padded * d->hidden);
@@ -183,16 +259,16 @@ void detector__get(struct detector *d, struct wire *w)
 	d->presence = get_floats(w, d->columns);
 	d->center = get_floats(w, d->columns);
 	d->spread = get_floats(w, d->columns);
+	for (int i = 0; i < DETECTOR_PARTS; i++) {
+		d->part_center[i] = wire_f64(w);
+		d->part_spread[i] = wire_f64(w);
+		w->bad |= !(d->part_spread[i] > 0);
+	}
 	for (uint32_t i = 0; i < d->columns && !w->bad; i++)
 		w->bad |= !(d->spread[i] > 0) || !(d->presence[i] > 0) || !(d->presence[i] < 1);
 	if (d->kind == DETECTOR_ROBUST) {
 		d->components = wire_below(w, DETECTOR_COMPONENTS_MAX + 1);
 		d->component = get_floats(w, (size_t)d->components * d->columns);
-		for (int i = 0; i < 2; i++) {
-			d->part_center[i] = wire_f64(w);
-			d->part_spread[i] = wire_f64(w);
-			w->bad |= !(d->part_spread[i] > 0);
-		}
 	} else {
 		d->hidden = wire_below(w, DETECTOR_HIDDEN_MAX + 1);
 		w->bad |= d->hidden % 8 != 0;

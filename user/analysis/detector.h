@@ -2,14 +2,16 @@
 /* Anomaly detectors over trace vectors: learn what is normal, then give each trace a score, an alarm if the
  * score is above nearly all normal ones, and the call paths that made it high.
  *
- * robust	Per path: how often it occurs, and the median and spread (MAD) of its log time. The score of a
- *		trace is how unlikely the paths that are there and those that are missing are, plus a
- *		heavy-tailed term for each unusual time; and, as a second opinion, what is left of the vector
- *		after projection to the main directions in which normal traces vary together (PCA). The larger
- *		of the two counts, each measured in its own spread over held-out normal traces.
+ * robust	Per path: how often it occurs, and the median and spread (MAD) of its log time. Three
+ *		opinions: how unlikely the paths are that are there and missing, plus a heavy-tailed term for
+ *		each unusual time; what is left of the vector after projection to the main directions in which
+ *		normal traces vary together (PCA); and the one most unusual time, since many faults touch one
+ *		call only and drown in a sum over hundreds.
  * autoencoder	One hidden layer (min(64, d / 2), ReLU) that must reproduce the standardised log times
- *		(missing = -1, as TraceAnomaly does), trained with Adam; the score is the mean squared error.
- * The threshold is the 99.9th percentile of the scores of held-out normal traces (one in ten).
+ *		(missing = -1, as TraceAnomaly does), trained with Adam; two opinions: the mean squared error, and
+ *		the largest.
+ * Each opinion is measured from its median over held-out normal traces in units of the distance to its 99.9th
+ * percentile there; the largest counts. The threshold is the 99.9th percentile of the scores of held-out normal traces (one in ten).
  * Training is deterministic. */
 #ifndef CP_USER_ANALYSIS_DETECTOR_H
 #define CP_USER_ANALYSIS_DETECTOR_H
@@ -27,6 +29,7 @@ enum detector_kind {
 enum {
 	DETECTOR_COMPONENTS_MAX = 8,
 	DETECTOR_HIDDEN_MAX = 64,
+	DETECTOR_PARTS = 3, /* opinions; those that a kind lacks are 0 */
 	DETECTOR_COLUMNS_MAX = 1 << 20,
 	DETECTOR_TRAIN_MIN = 20, /* traces */
 };
@@ -38,7 +41,7 @@ struct detector {
 	double unknown_cost;		   /* of a path that training never saw */
 	uint32_t components;
 	float *component; /* components x columns */
-	double part_center[2], part_spread[2];
+	double part_center[DETECTOR_PARTS], part_spread[DETECTOR_PARTS];
 	uint32_t hidden, padded;  /* columns, rounded up to whole vectors */
 	float *w1, *b1, *w2, *b2; /* padded x hidden, hidden, hidden x padded, padded */
 	double threshold;

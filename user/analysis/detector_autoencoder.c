@@ -62,8 +62,9 @@ static void learn_columns(struct detector *d, const struct vector_set *set)
 
 		d->presence[c] = (float)(((double)cnt[c] + 0.5) / ((double)rows + 1));
 		d->center[c] = (float)mean;
-		d->spread[c] = (float)sqrt(variance > 0.0025 ? variance : 0.0025);
+		d->spread[c] = (float)sqrt(variance > 0 ? variance : 0);
 	}
+	detector_shrink_spreads(d, cnt);
 	free(sum);
 	free(squares);
 	free(cnt);
@@ -252,22 +253,24 @@ void autoencoder_train(struct detector *d, const struct vector_set *set)
 	free(order);
 }
 
-double autoencoder_score(struct detector *d, const struct vector_cell *cells, size_t cnt,
-			 uint32_t unknown_cnt, double *amounts)
+void autoencoder_parts(struct detector *d, const struct detector_row *row, double *parts,
+		       double *amounts)
 {
 	float hidden[DETECTOR_HIDDEN_MAX + LANES];
 	float *out = xcalloc(d->padded + LANES, sizeof(*out));
-	double sum = 0;
+	double sum = 0, worst = 0;
 
-	fill_row(d, cells, cnt, d->row);
+	fill_row(d, row->cells, row->cnt, d->row);
 	forward(d, d->row, hidden, out);
 	for (uint32_t c = 0; c < d->columns; c++) {
 		double e = (double)out[c] - d->row[c];
 
 		if (amounts)
 			amounts[c] = e * e / d->columns;
+		worst = e * e > worst ? e * e : worst;
 		sum += e * e;
 	}
 	free(out);
-	return sum / (d->columns ? d->columns : 1) + unknown_cnt * d->unknown_cost;
+	parts[0] = sum / (d->columns ? d->columns : 1) + row->unknown_cnt * d->unknown_cost;
+	parts[1] = worst;
 }

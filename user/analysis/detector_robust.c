@@ -11,7 +11,7 @@ enum {
 	PCA_ROUNDS = 12,
 };
 
-static const double z_max = 8, spread_min = 0.05, mad_to_deviation = 1.4826, degrees = 3;
+static const double z_max = 8, mad_to_deviation = 1.4826, degrees = 3;
 
 /* Values of each learned column, one column behind the other: off[c]..off[c + 1]. */
 static double *by_column(const struct vector_set *set, uint32_t columns, size_t *off)
@@ -38,6 +38,7 @@ static double *by_column(const struct vector_set *set, uint32_t columns, size_t 
 static void learn_columns(struct detector *d, const struct vector_set *set)
 {
 	size_t *off = xcalloc(d->columns + 2u, sizeof(*off)), rows = 0;
+	size_t *counts = xcalloc(d->columns + 1u, sizeof(*counts));
 	double *values = by_column(set, d->columns, off);
 
 	for (size_t r = 0; r < set->row_cnt; r++)
@@ -51,10 +52,13 @@ static void learn_columns(struct detector *d, const struct vector_set *set)
 		mad = detector_median(v, cnt) * mad_to_deviation;
 		d->presence[c] = (float)(((double)cnt + 0.5) / ((double)rows + 1));
 		d->center[c] = (float)center;
-		d->spread[c] = (float)(mad > spread_min ? mad : spread_min);
+		d->spread[c] = (float)mad;
+		counts[c] = cnt;
 	}
+	detector_shrink_spreads(d, counts);
 	d->unknown_cost = log((double)rows + 1);
 	free(values);
+	free(counts);
 	free(off);
 }
 
@@ -178,48 +182,30 @@ static double residual_part(struct detector *d, const struct vector_cell *cells,
 	return left > 0 ? sqrt(left) : 0;
 }
 
-double robust_score(struct detector *d, const struct vector_cell *cells, size_t cnt,
-		    uint32_t unknown_cnt, double *amounts)
+static double worst_part(const struct detector *d, const struct vector_cell *cells, size_t cnt)
 {
-	double a = likelihood_part(d, cells, cnt, amounts) + unknown_cnt * d->unknown_cost;
-	double b = residual_part(d, cells, cnt);
+	double worst = 0;
 
-	a = (a - d->part_center[0]) / d->part_spread[0];
-	b = (b - d->part_center[1]) / d->part_spread[1];
-	return a > b ? a : b;
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t c = cells[i].column;
+		double z = fabs((double)cells[i].log_us - d->center[c]) / d->spread[c];
+
+		worst = z > worst ? z : worst;
+	}
+	return worst;
 }
 
-/* The spread of both parts over held-out rows. */
-static void learn_parts(struct detector *d, const struct vector_set *set)
+void robust_parts(struct detector *d, const struct detector_row *row, double *parts,
+		  double *amounts)
 {
-	double *parts[2] = { xcalloc(set->row_cnt, sizeof(double)),
-			     xcalloc(set->row_cnt, sizeof(double)) };
-	size_t held = 0;
-
-	for (size_t r = 0; r < set->row_cnt; r++) {
-		const struct vector_cell *cells = set->cells + set->row_off[r];
-		size_t cnt = set->row_off[r + 1] - set->row_off[r];
-
-		if (!detector_is_held_out(r))
-			continue;
-		parts[0][held] = likelihood_part(d, cells, cnt, NULL);
-		parts[1][held++] = residual_part(d, cells, cnt);
-	}
-	for (int i = 0; i < 2; i++) {
-		double center = detector_median(parts[i], held), mad;
-
-		for (size_t k = 0; k < held; k++)
-			parts[i][k] = fabs(parts[i][k] - center);
-		mad = detector_median(parts[i], held) * mad_to_deviation;
-		d->part_center[i] = center;
-		d->part_spread[i] = mad > 1e-6 ? mad : 1e-6;
-		free(parts[i]);
-	}
+	parts[0] = likelihood_part(d, row->cells, row->cnt, amounts) +
+		   row->unknown_cnt * d->unknown_cost;
+	parts[1] = residual_part(d, row->cells, row->cnt);
+	parts[2] = worst_part(d, row->cells, row->cnt);
 }
 
 void robust_train(struct detector *d, const struct vector_set *set)
 {
 	learn_columns(d, set);
 	learn_components(d, set);
-	learn_parts(d, set);
 }

@@ -86,6 +86,8 @@ void match_node_prepare(struct match_node *n)
 	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
 	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
 	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
+	if (!n->fixed)
+		n->fixed = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->fixed));
 	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
 	for (uint32_t i = 0; i < n->reqs_cnt; i++)
 		n->first[i] = MATCH_NOBODY;
@@ -148,6 +150,44 @@ static void learn(struct match_node *n)
 	match_model_fit(&n->model);
 }
 
+double match_node_relearn(struct match_node *n)
+{
+	const struct match_out *kids[MATCH_KIDS_MAX];
+	double sum = 0;
+
+	learn(n);
+	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
+		uint32_t cnt = 0;
+
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY && cnt < MATCH_KIDS_MAX;
+		     o = n->next[o])
+			kids[cnt++] = &n->outs[o];
+		sum += match_model_score(&n->model, &n->reqs[r], kids, cnt);
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		sum -= n->req_of[o] == MATCH_NOBODY ? MATCH_NONE_COST : 0;
+	return sum;
+}
+
+static void cool_sampler(struct match_sampler *s, int sweeps)
+{
+	match_sampler_refresh(s);
+	for (int i = 0; i < sweeps; i++) {
+		s->temperature = 1 - (double)i / sweeps;
+		match_sampler_sweep(s);
+	}
+}
+
+static void cool(struct match_node *n, int sweeps)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 3);
+	cool_sampler(&s, sweeps);
+	match_sampler_free(&s);
+}
+
+/* Learns from samples; leaves the links near the best. */
 static void learn_from_samples(struct match_node *n)
 {
 	struct match_sampler s;
@@ -165,12 +205,33 @@ static void learn_from_samples(struct match_node *n)
 		}
 		match_model_fit(&n->model);
 	}
-	for (int i = 0; i < MATCH_COOLING_SWEEPS; i++) {
-		s.temperature = 1 - (double)i / MATCH_COOLING_SWEEPS;
-		match_sampler_refresh(&s);
-		match_sampler_sweep(&s);
-	}
+	cool_sampler(&s, MATCH_COOLING_SWEEPS);
 	match_sampler_free(&s);
+}
+
+/* The share of samples in which each call is where it now is. Leaves the links as they are. */
+static void sample_posteriors(struct match_node *n, int sweeps)
+{
+	uint32_t *links = xcalloc((size_t)n->outs_cnt + 1, sizeof(*links));
+	struct match_sampler s;
+
+	memcpy(links, n->req_of, n->outs_cnt * sizeof(*links));
+	match_sampler_init(&s, n, 2);
+	match_sampler_refresh(&s);
+	for (int i = 0; i < sweeps; i++) {
+		match_sampler_sweep(&s);
+		match_sampler_note(&s, 1.0 / (i + 1));
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		n->posterior[o] = 0;
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			if (n->cands[c] == links[o])
+				n->posterior[o] = s.seen[c];
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		match_node_move(n, o, links[o]);
+	match_sampler_free(&s);
+	free(links);
 }
 
 struct kind_place {
@@ -214,6 +275,18 @@ static uint32_t order_kinds(const struct match_node *n, struct kind_place *place
 	return used;
 }
 
+void match_node_rank_kinds(const struct match_node *n, uint32_t *rank)
+{
+	struct kind_place *places = xcalloc((size_t)n->model.kinds + 1, sizeof(*places));
+	uint32_t used = order_kinds(n, places);
+
+	for (uint32_t k = 0; k < n->model.kinds; k++)
+		rank[k] = MATCH_NOBODY;
+	for (uint32_t i = 0; i < used; i++)
+		rank[places[i].kind] = i;
+	free(places);
+}
+
 /* Each endpoint for itself, each request offering one place at a time until all calls have one. */
 static void match_blind(struct match_node *n, bool *set)
 {
@@ -252,21 +325,51 @@ static size_t round_of(struct match_node *n, bool *set, bool judge)
 	return changed;
 }
 
-void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+/* How often a candidate is of the call's thread by chance. */
+static void count_threads(struct match_node *n)
+{
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1] && n->outs[o].tid; c++) {
+			uint32_t tid = n->reqs[n->cands[c]].tid;
+
+			if (tid)
+				n->model.tid_chance[tid == n->outs[o].tid] +=
+					1 / (double)(n->cand_start[o + 1] - n->cand_start[o]);
+		}
+}
+
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels)
 {
 	bool *set;
 
 	match_model_init(&n->model, kernels, n->classes, n->endpoints);
+	count_threads(n);
 	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
 	first_guess(n);
 	match_blind(n, set);
 	learn(n);
 	learn_from_samples(n);
-	for (int i = 0; i < MATCH_ROUNDS && round_of(n, set, false); i++)
+	free(set);
+}
+
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+{
+	bool whole = n->outs_cnt <= MATCH_LEARN_CALLS, *set;
+
+	if (whole)
+		match_node_learn(n, kernels);
+	else
+		match_node_learn_slices(n, kernels);
+	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
+	if (!whole) {
+		match_blind(n, set);
+		round_of(n, set, false);
+		cool(n, MATCH_LONG_SWEEPS);
+	}
+	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set, false); i++)
 		;
-	for (uint32_t o = 0; o < n->outs_cnt; o++)
-		n->posterior[o] = n->req_of[o] == MATCH_NOBODY ? 0 : 1;
-	round_of(n, set, true);
+	sample_posteriors(n, whole ? MATCH_POSTERIOR_SWEEPS : MATCH_LONG_SWEEPS);
+	match_node_try_order(n);
 	free(set);
 }
 
@@ -280,6 +383,7 @@ void match_node_free(struct match_node *n)
 	free(n->req_of);
 	free(n->first);
 	free(n->next);
+	free(n->fixed);
 	free(n->posterior);
 	*n = (struct match_node){ 0 };
 }

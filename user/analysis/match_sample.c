@@ -50,7 +50,7 @@ static double score(const struct match_node *n, uint32_t r, const uint32_t *kids
 
 static bool fits(const struct match_node *n, uint32_t o, uint32_t r)
 {
-	return n->reqs[r].start - n->skew <= n->outs[o].start &&
+	return !n->fixed[o] && n->reqs[r].start - n->skew <= n->outs[o].start &&
 	       n->reqs[r].end + n->skew >= n->outs[o].end;
 }
 
@@ -201,7 +201,7 @@ static bool propose(struct match_sampler *s, uint32_t o, struct exchange *x)
 	double there, back;
 
 	x->i = n->req_of[o];
-	if (cands < 2 || x->i == MATCH_NOBODY)
+	if (cands < 2 || x->i == MATCH_NOBODY || n->fixed[o])
 		return false;
 	x->j = draw_candidate(s, o);
 	if (x->j == x->i)

@@ -11,6 +11,14 @@
 #define MATCH_SAMPLE_SWEEPS 8
 /* Samples taken while the temperature falls from 1 to 0. */
 #define MATCH_COOLING_SWEEPS 80
+/* Samples from which the probability of a link is counted. */
+#define MATCH_POSTERIOR_SWEEPS 100
+/* Links in the order of a queue are not considered if more than this share of the calls would not fit. */
+#define MATCH_ORDER_MISFITS 0.002
+/* A node with more calls learns from so many, in stretches of the trace; samples of the rest. */
+#define MATCH_LEARN_CALLS 16000
+#define MATCH_SLICES	  4
+#define MATCH_LONG_SWEEPS 30
 /* Share of steps that exchange all later calls too, or a run of calls; and, of those that exchange a
  * single call, of those that give it for nothing. */
 #define MATCH_TAIL_SHARE 0.3
@@ -36,7 +44,7 @@
 /* Weight, in samples, of a delay's broader relatives: the same delay over all callers, the same call
  * after any predecessor, and a delay of any length whatever. */
 #define MATCH_PRIOR_CLASS 4.0
-#define MATCH_PRIOR_FROM  0.5
+#define MATCH_PRIOR_FROM  3.0
 #define MATCH_PRIOR_ANY	  0.5
 /* Pseudo-count of each trigger of a call. */
 #define MATCH_PRIOR_MIX 1.0

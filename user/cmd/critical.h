@@ -25,6 +25,8 @@ enum critical_format {
 	CRITICAL_HTML,
 	CRITICAL_DRAG,
 	CRITICAL_SECTIONS,
+	CRITICAL_SVG,
+	CRITICAL_PPROF,
 };
 
 struct critical_options {
@@ -81,7 +83,17 @@ int critical_sections(char **paths, int cnt, const struct critical_options *o, s
 int critical_train(char **paths, int cnt, const struct critical_options *o, struct err *err);
 int critical_score(char **paths, int cnt, const struct critical_options *o, struct err *err);
 
+/* In the format that the options name; and in all of them, into a folder. */
+int critical_print(const struct critical_run *run, const struct critical_options *o,
+		   struct buf *out, struct err *err);
+int critical_write_all(const struct critical_run *run, const struct critical_options *o,
+		       const char *folder, struct err *err);
+
 /* Printers: append to out. */
+int critical_print_svg(const struct ccct *c, const struct critical_options *o,
+		       const struct percent_range *r, size_t cnt, struct buf *out, struct err *err);
+int critical_print_pprof(const struct ccct *c, const struct percent_range *r, struct buf *out,
+			 struct err *err);
 void critical_print_text(const struct critical_run *run, const struct critical_options *o,
 			 struct buf *out);
 void critical_print_json(const struct critical_run *run, const struct critical_options *o,

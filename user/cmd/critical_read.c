@@ -114,8 +114,9 @@ static char *note_text(const struct trace *t, const struct tree_note *n)
 	if (n->kind == TREE_ORPHAN)
 		buf_printf(&b, " (%s)", trace__str(t, s->parent_sid));
 	if (n->amount_ns) {
-		buf_puts(&b, n->amount_ns < 0 ? " by -" : " by ");
+		buf_puts(&b, n->kind == TREE_OUTSIDE ? " (" : n->amount_ns < 0 ? " by -" : " by ");
 		buf_put_duration(&b, (uint64_t)llabs(n->amount_ns));
+		buf_puts(&b, n->kind == TREE_OUTSIDE ? ")" : "");
 	}
 	return buf_take(&b);
 }

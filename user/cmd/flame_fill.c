@@ -9,8 +9,6 @@
 
 #include "user/analysis/fold.h"
 #include "user/base/mem.h"
-#include "user/base/num.h"
-#include "user/cmd/summary.h"
 #include "user/exchange/exchange.h"
 #include "user/store/format.h"
 
@@ -176,13 +174,6 @@ static void add_row(void *ctx, const char *const *names, size_t name_cnt,
 	free(frames);
 }
 
-static bool is_time(const struct profile *p)
-{
-	const char *unit = profile__str(p, p->header.unit_sid);
-
-	return !*unit || !strcmp(unit, "ns");
-}
-
 void flame_fill__profile(struct flame_fill *f, const struct profile *p)
 {
 	static const enum fold_root roots[] = {
@@ -197,8 +188,6 @@ void flame_fill__profile(struct flame_fill *f, const struct profile *p)
 	};
 	struct fold fold;
 
-	f->is_time_ns = is_time(p);
-	snprintf(f->unit, sizeof(f->unit), "%s", profile__str(p, p->header.unit_sid));
 	fold_init(&fold, p, &opts);
 	fold_each(&fold, add_row, f);
 	fold_free(&fold);
@@ -230,12 +219,10 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
-		if (!rc && f->describe)
-			picture__describe(p, f->describe, &f->text);
 		if (!rc)
 			flame_fill__profile(f, p);
 	}
-	if (f->keep && !f->kept)
+	if (!f->kept)
 		f->kept = p;
 	else
 		profile__free(p);
@@ -246,11 +233,20 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 void flame_fill__fini(struct flame_fill *f)
 {
 	free(f->turned);
-	picture_text_free(&f->text);
 	profile__free(f->kept);
 }
 
-/* Whole pictures --------------------------------------------------------------------------------------- */
+void flame_set_unit(struct flame_opts *o, const struct profile *p)
+{
+	const char *unit = profile__str(p, p->header.unit_sid);
+
+	if (!*unit || !strcmp(unit, "ns"))
+		o->unit = FLAME_UNIT_NS;
+	else if (!strcmp(unit, "bytes"))
+		o->unit = FLAME_UNIT_BYTES;
+	else
+		o->count_name = unit;
+}
 
 int flame_profile_svg(const struct profile *p, const struct flame_opts *opts, struct buf *out,
 		      struct err *err)
@@ -258,105 +254,13 @@ int flame_profile_svg(const struct profile *p, const struct flame_opts *opts, st
 	struct flame_fill f = { .tree = flame_tree__new(FLAME_MERGE_ALL),
 				.filter = { FLAME_GROUP_ALL, -1 } };
 	struct flame_opts o = *opts;
-	struct buf title = { 0 };
 	int rc;
 
+	flame_set_unit(&o, p);
 	flame_fill__profile(&f, p);
 	flame_tree__finish(f.tree);
-	if (f.is_time_ns)
-		o.unit = FLAME_UNIT_NS;
-	else
-		o.count_name = f.unit;
-	summary__put_title(p, &title);
-	if (!o.subtitle)
-		o.subtitle = buf_str(&title);
 	rc = flame_svg(f.tree, &o, out, err);
-	buf_free(&title);
 	flame_fill__fini(&f);
 	flame_tree__free(f.tree);
-	return rc;
-}
-
-/* Paths of the union tree, from the root on; *path grows as needed. */
-static size_t path_of(const struct nametree *t, uint32_t node, struct flame_str **path, size_t *cap)
-{
-	size_t cnt = 0;
-
-	for (uint32_t n = node; n; n = t->nodes[n].parent)
-		cnt++;
-	*path = xgrow(*path, cap, cnt + 1, sizeof(**path));
-	for (size_t i = cnt; i--; node = t->nodes[node].parent) {
-		uint32_t name = t->nodes[node].name;
-
-		(*path)[i] = (struct flame_str){ strtab_get(&t->names, name),
-						 strtab_len_bytes(&t->names, name) };
-	}
-	return cnt;
-}
-
-static const char *normalized_words(const struct diff *d)
-{
-	static const char *const words[] = {
-		[DIFF_NORMALIZE_NONE] = "values as measured",
-		[DIFF_NORMALIZE_WALL] = "per time of the window",
-		[DIFF_NORMALIZE_RUNNING] = "per running time",
-		[DIFF_NORMALIZE_REQUESTS] = "per request",
-		[DIFF_NORMALIZE_TOTAL] = "as shares of the whole",
-	};
-
-	return d->normalize < DIFF_NORMALIZE_MAX ? words[d->normalize] : "";
-}
-
-static void put_diff_subtitle(const struct diff *d, struct buf *out)
-{
-	buf_printf(out, "%u before, %u after, %s; ", d->run_cnt[0], d->run_cnt[1],
-		   normalized_words(d));
-	if (d->method == DIFF_NO_TEST)
-		buf_puts(out, "not tested: nothing is known about noise");
-	else
-		buf_printf(out, "coloured where significant at family-wise p < %g", d->alpha);
-}
-
-int flame_diff_svg(const struct diff *d, const struct flame_opts *opts, struct buf *out,
-		   struct err *err)
-{
-	struct flame_tree *t = flame_tree__new(FLAME_MERGE_ALL);
-	uint8_t *self = xcalloc(d->tree.cnt + 1, 1), *subtree = xcalloc(d->tree.cnt + 1, 1);
-	struct flame_opts o = *opts;
-	struct flame_str *path = NULL;
-	struct buf subtitle = { 0 };
-	size_t cap = 0;
-	int rc;
-
-	for (uint32_t n = 0; n < d->tree.cnt; n++) {
-		size_t frame_cnt = path_of(&d->tree, n, &path, &cap), w_cnt = 0;
-		struct flame_weight w[2] = { 0 };
-		uint32_t at;
-
-		for (int side = 0; side < 2; side++)
-			if (d->nodes[n].self[side] > 0)
-				w[w_cnt++] = (struct flame_weight){
-					.value = d->nodes[n].self[side],
-					.side = side ? FLAME_AFTER : FLAME_BEFORE,
-				};
-		at = flame_tree__add(t, path, frame_cnt, w, w_cnt);
-		self[at] = d->method == DIFF_NO_TEST || diff_node_self_changed(d, n);
-		subtree[at] = d->method == DIFF_NO_TEST || diff_node_subtree_changed(d, n);
-	}
-	flame_tree__finish(t);
-	o.mask = (struct flame_mask){ self, subtree, d->tree.cnt };
-	if (!strcmp(d->unit, "ns") || !*d->unit)
-		o.unit = FLAME_UNIT_NS;
-	else
-		o.count_name = d->unit;
-	put_diff_subtitle(d, &subtitle);
-	if (!o.subtitle)
-		o.subtitle = buf_str(&subtitle);
-	rc = flame_svg(t, &o, out, err);
-	free(self);
-	free(subtree);
-	free(path);
-	buf_free(&subtitle);
-	flame_tree__free(t);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From stacks to the tree of a picture: what is kept, what the first frame is, which end is the root. For
- * the verbs that draw: flame, record, diff. */
+ * the verbs flame and record. */
 #ifndef CP_USER_CMD_FLAME_FILL_H
 #define CP_USER_CMD_FLAME_FILL_H
 
@@ -8,9 +8,7 @@
 
 #include "flamegraph/folded.h"
 #include "flamegraph/picture.h"
-#include "user/analysis/diff.h"
 #include "user/base/err.h"
-#include "user/cmd/picture.h"
 #include "user/cmd/profile_source.h"
 #include "user/model/profile.h"
 
@@ -42,14 +40,9 @@ struct flame_fill {
 	enum folded_counts counts;
 	double scale; /* of values in folded text */
 	bool reverse, no_classes, unfold_asleep;
-	struct flame_opts *describe; /* gets title and subtitle of the first profile; may be NULL */
-	bool keep; /* keep the profile that was read, for its intervals */
 	/* told afterwards */
 	bool told_classes;	  /* folded text had frames that tell classes */
-	struct profile *kept;	  /* freed by flame_fill__fini */
-	bool is_time_ns;	  /* a profile's values are nanoseconds */
-	char unit[64];		  /* else what they are; "" = not told */
-	struct picture_text text; /* what describe points to */
+	struct profile *kept;	  /* the first profile read, for what it tells; freed by fini */
 	uint64_t stack_cnt;	  /* before the filter */
 	struct flame_str *turned; /* scratch */
 	size_t turned_cap;
@@ -64,13 +57,11 @@ void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from);
 void flame_fill__profile(struct flame_fill *f, const struct profile *p);
 void flame_fill__fini(struct flame_fill *f); /* the tree stays the caller's */
 
-/* The picture of a whole profile as record writes it: on- and off-CPU in one graph, title and subtitle from
- * the profile where *o has none. */
+/* How a picture shows this profile's values: time, bytes, or its own unit. */
+void flame_set_unit(struct flame_opts *o, const struct profile *p);
+
+/* The picture of a whole profile, on- and off-CPU in one graph. */
 int flame_profile_svg(const struct profile *p, const struct flame_opts *o, struct buf *out,
 		      struct err *err);
-
-/* The picture of a difference: the union of both sides, coloured where the change is more than noise. */
-int flame_diff_svg(const struct diff *d, const struct flame_opts *o, struct buf *out,
-		   struct err *err);
 
 #endif

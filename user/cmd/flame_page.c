@@ -173,7 +173,7 @@ void flame_heat_init(struct flame_heat *h, struct flame_fill *f, const struct pr
 	*h = (struct flame_heat){ .row_cnt = ROWS };
 	if (!p->intervals.cnt || p->header.window_end_ns <= p->header.window_start_ns)
 		return;
-	while (column_ns > 1000000 && window_ns / column_ns < 40) /* a short window: finer */
+	while (column_ns > 1000000 && window_ns / column_ns < 20) /* a short window: finer */
 		column_ns /= 10;
 	while (window_ns / column_ns > COLUMNS_MAX)
 		column_ns *= 10;

@@ -26,6 +26,11 @@ struct paths_opts {
 	bool return_order;
 	const char *output, *truth, *node_map;
 	struct opt_list network_nodes;
+	/* convolution */
+	uint64_t quantum_ns, max_lag_ns, max_hops, min_messages;
+	bool no_echo;
+	int anchor; /* 0 the hop before, 1 the root */
+	struct opt_list roots;
 };
 
 struct paths_run {

@@ -41,7 +41,7 @@ int paths_run_load(struct paths_run *run, char *const *files, size_t cnt, struct
 		callpairs_find(run->t,
 			       (m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS) |
 				       (o->truth ? CALLPAIRS_NUMBER : 0),
-			       &run->pairs);
+			       (int64_t)o->skew_ns, &run->pairs);
 	msgtrace__sort_calls(run->t);
 	return 0;
 }
@@ -54,6 +54,9 @@ static void put_pairs(const struct callpairs_stats *s, struct buf *out)
 	if (s->orphan_ret_cnt)
 		buf_printf(out, "%llu returns without call\n",
 			   (unsigned long long)s->orphan_ret_cnt);
+	if (s->early_ret_cnt)
+		buf_printf(out, "%llu returns before their calls, within the window\n",
+			   (unsigned long long)s->early_ret_cnt);
 	if (s->oneway_cnt && s->call_cnt)
 		buf_printf(out, "%llu one-way messages, in no path\n",
 			   (unsigned long long)s->oneway_cnt);
@@ -67,6 +70,7 @@ static void pairs_json(const struct callpairs_stats *s, struct json *j)
 	json_u64(j, "messages", s->msg_cnt);
 	json_u64(j, "unreturned_calls", s->unreturned_cnt);
 	json_u64(j, "orphan_returns", s->orphan_ret_cnt);
+	json_u64(j, "early_returns", s->early_ret_cnt);
 	json_u64(j, "oneway_messages", s->oneway_cnt);
 	json_u64(j, "self_calls", s->self_call_cnt);
 }

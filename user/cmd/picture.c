@@ -3,6 +3,7 @@
 #include "user/cmd/picture.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "user/analysis/totals.h"
 #include "user/cmd/flame_fill.h"
@@ -32,8 +33,21 @@ static void put_subtitle(const struct profile *p, struct buf *out)
 	}
 }
 
+static void set_unit(const struct profile *p, struct flame_opts *f)
+{
+	const char *unit = profile__str(p, p->header.unit_sid);
+
+	if (!*unit || !strcmp(unit, "ns"))
+		f->unit = FLAME_UNIT_NS;
+	else if (!strcmp(unit, "bytes"))
+		f->unit = FLAME_UNIT_BYTES;
+	else
+		f->count_name = unit;
+}
+
 void picture__describe(const struct profile *p, struct flame_opts *f, struct picture_text *text)
 {
+	set_unit(p, f);
 	if (!f->title) {
 		summary__put_title(p, &text->title);
 		f->title = buf_str(&text->title);
@@ -53,6 +67,9 @@ void picture_text_free(struct picture_text *text)
 int picture__save(const struct profile *p, const char *path, enum outfile_mode mode,
 		  struct err *err)
 {
+	struct flame_fill fill = { .tree = flame_tree__new(FLAME_MERGE_ALL),
+				   .filter.cls = -1,
+				   .scale = 1 };
 	struct picture_text text = { 0 };
 	struct flame_opts f;
 	struct buf out = { 0 };
@@ -61,7 +78,9 @@ int picture__save(const struct profile *p, const char *path, enum outfile_mode m
 
 	flame_opts_init(&f);
 	picture__describe(p, &f, &text);
-	rc = flame_profile_svg(p, &f, &out, &why);
+	flame_fill__profile(&fill, p);
+	flame_tree__finish(fill.tree);
+	rc = flame_svg(fill.tree, &f, &out, &why);
 	if (rc == -ENODATA) {
 		flame_svg_message(&f, "The profile holds no time.", &out);
 		rc = 0;
@@ -70,6 +89,8 @@ int picture__save(const struct profile *p, const char *path, enum outfile_mode m
 		err_set(err, rc, "%s", why.msg);
 	else
 		rc = outfile_put(path, mode, buf_str(&out), out.len_bytes, err);
+	flame_tree__free(fill.tree);
+	flame_fill__fini(&fill);
 	picture_text_free(&text);
 	buf_free(&out);
 	return rc;

@@ -10,9 +10,9 @@
 #include "user/cmd/command.h"
 #include "user/cmd/critical.h"
 
-static const char *const formats[] = { "text", "json", "operations", "folded",
-				       "freq", "diff", "csv",	     "heatmap",
-				       "html", "drag", "sections",   NULL };
+static const char *const formats[] = { "text",	   "json", "operations", "folded", "freq",
+				       "diff",	   "csv",  "heatmap",	 "html",   "drag",
+				       "sections", "svg",  "pprof",	 NULL };
 
 static const char *const vectors[] = { "scpv", "stv", NULL };
 static const char *const detectors[] = { "robust", "autoencoder", NULL };
@@ -42,7 +42,7 @@ static const struct opt options[] = {
 	  .off_bytes = AT(format),
 	  .arg = "FORMAT",
 	  .help = "text, json, operations ([SERVICE] OP<TAB>us), folded, freq, diff, csv, heatmap (TSV), "
-		  "html (heat map), drag (CSV), sections (per trace: trace, span, from us, to us)",
+		  "html (heat map), drag (CSV), sections (per trace: trace, span, from us, to us), svg (flame graph), pprof",
 	  .choices = formats },
 	{ .name = "json",
 	  .type = OPT_FLAG,
@@ -53,7 +53,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off_bytes = AT(percentile),
 	  .arg = "LIST",
-	  .help = "of folded: the fastest P % of traces, or a range as 20-40; of diff: two of them, as 50,95" },
+	  .help = "of folded, svg, pprof: the fastest P % of traces, or a range as 20-40; of diff and svg: two of them, as 50,95" },
 	{ .name = "average",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(average),
@@ -83,6 +83,12 @@ static const struct opt options[] = {
 	  .off_bytes = AT(partial),
 	  .help = "write a partial result, to be given as an input later; any number of them, in any "
 		  "order, add up to the same as all traces at once" },
+	{ .name = "write",
+	  .letter = 'w',
+	  .type = OPT_STRING,
+	  .off_bytes = AT(write),
+	  .arg = "FOLDER",
+	  .help = "everything at once: report, JSON, CSV, folded, differences, pictures, heat map, pprof" },
 	{ .name = "top",
 	  .type = OPT_U64,
 	  .off_bytes = AT(top),
@@ -162,56 +168,6 @@ static const struct opt options[] = {
 	{ 0 },
 };
 
-static int print_formats(const struct critical_run *run, const struct critical_options *o,
-			 struct buf *out, struct err *err)
-{
-	const char *percentile = o->percentile		    ? o->percentile :
-				 o->format == CRITICAL_DIFF ? "50,95" :
-							      "100";
-	struct percent_range ranges[2];
-	size_t cnt;
-	int rc = critical_ranges(percentile, ranges, 2, &cnt, err);
-
-	if (!rc && cnt != (o->format == CRITICAL_DIFF ? 2 : 1))
-		rc = err_set(err, -EINVAL, "--percentile: folded wants one range, diff two");
-	if (rc)
-		return rc;
-	if (o->partial) {
-		ccct_encode(&run->ccct, out);
-		return 0;
-	}
-	switch (o->format) {
-	case CRITICAL_TEXT:
-		critical_print_text(run, o, out);
-		break;
-	case CRITICAL_JSON:
-		critical_print_json(run, o, out);
-		break;
-	case CRITICAL_OPERATIONS:
-		critical_print_operations(&run->ccct, out);
-		break;
-	case CRITICAL_FOLDED:
-	case CRITICAL_FREQ:
-		critical_print_folded(&run->ccct, o, ranges, out);
-		break;
-	case CRITICAL_DIFF:
-		critical_print_diff(&run->ccct, o, ranges, out);
-		break;
-	case CRITICAL_CSV:
-		critical_print_csv(&run->ccct, out);
-		break;
-	case CRITICAL_HEATMAP:
-		critical_print_heatmap(&run->ccct, o, out);
-		break;
-	case CRITICAL_DRAG:
-		critical_print_drag(&run->ccct, out);
-		break;
-	default:
-		break;
-	}
-	return 0;
-}
-
 /* What was set aside or repaired: examples, then counts. */
 static void print_notes(const struct critical_run *run)
 {
@@ -277,6 +233,20 @@ static int special(char **paths, int cnt, const struct critical_options *o, stru
 	return rc ? STATUS_FAILED : STATUS_DONE;
 }
 
+static int result(const struct critical_run *run, const struct critical_options *o, struct buf *out,
+		  struct err *err)
+{
+	int rc = 0;
+
+	if (o->write)
+		rc = critical_write_all(run, o, o->write, err);
+	else if (o->partial)
+		ccct_encode(&run->ccct, out);
+	else
+		rc = critical_print(run, o, out, err);
+	return rc;
+}
+
 static int report(char **paths, int cnt, const struct critical_options *o, struct err *err)
 {
 	struct critical_run run = { 0 };
@@ -287,11 +257,13 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	if (!rc && !run.ccct.trace_cnt && !o->partial)
 		rc = err_set(err, -ENODATA, "%s: no %s", paths[0],
 			     run.ccct.totals.trace_cnt ?
-				     "span matches --service and --operation" :
+				     (o->service || o->operation ?
+					      "span matches --service and --operation" :
+					      "usable span in there") :
 				     "traces in there: neither Jaeger nor OTLP, or empty");
 	if (!rc)
-		rc = print_formats(&run, o, &out, err);
-	if (!rc)
+		rc = result(&run, o, &out, err);
+	if (!rc && out.len_bytes)
 		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
 				 out.len_bytes, err);
 	if (rc)

@@ -13,6 +13,7 @@
 #include "user/cmd/command.h"
 #include "user/cmd/flame_fill.h"
 #include "user/cmd/flame_page.h"
+#include "user/cmd/picture.h"
 #include "user/cmd/profile_source.h"
 
 struct flame_args {
@@ -161,16 +162,21 @@ static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err 
 	return flame_opts_check(&a->picture, err);
 }
 
-/* What the values are, where the options do not say it. */
-static void settle_unit(struct flame_args *a, const struct flame_fill *f)
+/* What the values are and what the heading says, where the options do not. */
+static void settle_texts(struct flame_args *a, const struct flame_fill *f,
+			 struct picture_text *text)
 {
-	if (a->source.unit || strcmp(a->picture.count_name, "samples"))
-		return;
-	if (f->is_time_ns) {
-		a->picture.unit = FLAME_UNIT_NS;
-	} else if (*f->unit) {
-		a->picture.count_name = f->unit;
-	} else if (f->told_classes) {
+	const char *asked = a->picture.count_name;
+
+	if (f->kept) {
+		picture__describe(f->kept, &a->picture, text);
+		flame_set_unit(&a->picture, f->kept);
+		if (strcmp(asked, "samples")) {
+			a->picture.unit = FLAME_UNIT_COUNT;
+			a->picture.count_name = asked;
+		}
+	} else if (f->told_classes && !a->source.unit &&
+		   !strcmp(a->picture.count_name, "samples")) {
 		/* classes come from "causeprof fold", which counts microseconds */
 		a->picture.unit = FLAME_UNIT_NS;
 		a->picture.factor *= 1000;
@@ -179,19 +185,21 @@ static void settle_unit(struct flame_args *a, const struct flame_fill *f)
 
 static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, struct err *err)
 {
+	struct picture_text text = { 0 };
 	struct flame_heat heat = { 0 };
 	int rc;
 
-	if (f->kept && f->by == FLAME_BY_NOTHING && !a->reverse && !a->chart)
-		flame_heat_init(&heat, f, f->kept);
-	flame_tree__finish(f->tree);
-	settle_unit(a, f);
 	if (f->stack_cnt && !f->tree->cell_cnt)
 		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
 			       (unsigned long long)f->stack_cnt);
-	rc = f->keep ? flame_page__put(f, &a->picture, &heat, out, err) :
+	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->reverse && !a->chart)
+		flame_heat_init(&heat, f, f->kept);
+	flame_tree__finish(f->tree);
+	settle_texts(a, f, &text);
+	rc = a->html ? flame_page__put(f, &a->picture, &heat, out, err) :
 		       flame_svg(f->tree, &a->picture, out, err);
 	flame_heat_fini(&heat);
+	picture_text_free(&text);
 	return rc;
 }
 
@@ -206,7 +214,7 @@ static int run_parsed(struct flame_args *a, struct flame_fill *f, int file_cnt, 
 		rc = flame_fill__file(f, files[i], &a->source, err);
 	if (!rc)
 		rc = draw(a, f, &out, err);
-	if (rc == -ENODATA && !f->keep) { /* a picture that says so, for tools that expect a file */
+	if (rc == -ENODATA && !a->html) { /* a picture that says so, for tools that expect a file */
 		err_prefix(err, "%s", strcmp(files[0], "-") ? files[0] : "standard input");
 		flame_svg_message(&a->picture, err->msg, &out);
 	}
@@ -238,8 +246,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (opt_parse(options, argc, argv, &a, &files, err) || parse_picture(&a, &f, err))
 		return STATUS_USAGE;
 	a.picture.total *= f.scale;
-	f.describe = &a.picture;
-	f.keep = is_html(a.output, a.html);
+	a.html = is_html(a.output, a.html);
 	if (files.argc)
 		return run_parsed(&a, &f, files.argc, files.argv, err);
 	return run_parsed(&a, &f, 1, standard, err);

@@ -129,7 +129,7 @@ static int convert(const struct messages_opts *o, struct opt_operands *files, st
 				   (unsigned long long)cut);
 	}
 	if (o->calls)
-		callpairs_find(t, CALLPAIRS_DROP_MSGS, &pairs);
+		callpairs_find(t, CALLPAIRS_DROP_MSGS, 0, &pairs);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/analysis/convolution.h"
 #include "user/analysis/pathcompare.h"
 #include "user/analysis/pathgraph.h"
 #include "user/analysis/pathreport.h"
@@ -31,13 +32,32 @@ enum format {
 };
 
 static const char *const orders[] = { "count", "latency", NULL };
+static const char *const anchors[] = { "hop", "root", NULL };
 
 #define OFF(field) offsetof(struct paths_opts, field)
 
 static const struct opt options[] = {
 	{ "method", 'M', OPT_CHOICE, OFF(method), "NAME",
-	  "how to find causes: nesting (calls inside calls), given (the links that spans carry)", 0,
-	  0, paths_method_names },
+	  "how to find causes: match (default: each call's request, by learned delays), nesting "
+	  "(patterns of calls inside calls), convolution (any messages, frequent paths), given "
+	  "(the links that spans carry)",
+	  0, 0, paths_method_names },
+	{ "quantum", 0, OPT_SECONDS, OFF(quantum_ns), "TIME",
+	  "convolution: resolution (default a thousandth of --max-lag)", 0, 0, NULL },
+	{ "max-lag", 0, OPT_SECONDS, OFF(max_lag_ns), "TIME",
+	  "convolution: longest delay of a node (default 2 s)", 0, 0, NULL },
+	{ "root", 0, OPT_LIST, OFF(roots), "NODE",
+	  "convolution: paths begin here (default: nodes that only call)", 0, 0, NULL },
+	{ "anchor", 0, OPT_CHOICE, OFF(anchor), "WHAT",
+	  "convolution: correlate each hop with the one before (hop) or with the first (root)", 0,
+	  0, anchors },
+	{ "no-echo", 0, OPT_FLAG, OFF(no_echo), NULL,
+	  "convolution: drop paths that are others without a loop in them", 0, 0, NULL },
+	{ "max-hops", 0, OPT_U64, OFF(max_hops), "N",
+	  "convolution: messages of a path (default 12)", 1, CONV_HOPS_MAX, NULL },
+	{ "min-messages", 0, OPT_U64, OFF(min_messages), "N",
+	  "convolution: a path needs as many, and 2 % of its last edge's (default 20)", 1, 1e9,
+	  NULL },
 	{ "top", 'n', OPT_U64, OFF(top_cnt), "N", "patterns to show, 0 = all (default 10)", 0, 0,
 	  NULL },
 	{ "order", 0, OPT_CHOICE, OFF(order), "KEY", "rank patterns by count (default) or latency",
@@ -274,10 +294,12 @@ static int run(int argc, char **argv, struct err *err)
 		rc = check(&o, &operands, err);
 	if (rc) {
 		opt_list_free(&o.network_nodes);
+		opt_list_free(&o.roots);
 		return STATUS_USAGE;
 	}
 	rc = run_paths(&o, &operands, err);
 	opt_list_free(&o.network_nodes);
+	opt_list_free(&o.roots);
 	return rc;
 }
 

@@ -13,6 +13,7 @@
 #include "gen/version.h"
 #include "user/base/buf.h"
 #include "user/base/mem.h"
+#include "user/base/outfile.h"
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/rate.h"

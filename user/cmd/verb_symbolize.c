@@ -19,6 +19,9 @@
 #include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/cmd/command.h"
+#include "user/cmd/symbolize_profile.h"
+#include "user/store/reader.h"
+#include "user/store/writer.h"
 
 #define LINE_MAX_BYTES	((size_t)1 << 20)
 #define FLUSH_BYTES	((size_t)64 << 10)
@@ -34,8 +37,8 @@ struct question {
 
 struct symbolize {
 	uint64_t pid;
-	const char *elf, *kallsyms, *perf_map;
-	bool kernel, demangle, returns, lines, json, why;
+	const char *elf, *kallsyms, *perf_map, *out_path;
+	bool kernel, demangle, returns, lines, json, why, force;
 	struct sym_opts opts;
 	/* working state */
 	struct symbolizer *symbolizer;
@@ -74,6 +77,9 @@ static const struct opt options[] = {
 	  "Inlined functions too, from debug information", 0, 0, NULL },
 	{ "lines", 'l', OPT_FLAG, AT(lines), NULL, "Source files and lines too; implies --inlined",
 	  0, 0, NULL },
+	{ "output", 'o', OPT_STRING, AT(out_path), "FILE.cprof",
+	  "Where the profile with names goes (with a profile as operand)", 0, 0, NULL },
+	{ "force", 0, OPT_FLAG, AT(force), NULL, "Replace FILE.cprof if it exists", 0, 0, NULL },
 	{ "keep-suffixes", 0, OPT_FLAG, AT(opts.keep_suffixes), NULL,
 	  "Keep .isra.0, .part.1, .constprop.2, .cold", 0, 0, NULL },
 	{ "mangled", 0, OPT_FLAG, AT(opts.no_demangle), NULL, "Names as they stand in the file", 0,
@@ -204,10 +210,23 @@ static void print_json(struct symbolize *c, const char *text, const struct sym_r
 	json_end_object(&c->writer);
 }
 
+static void put_indented(struct buf *out, const struct buf *text)
+{
+	const char *rest;
+
+	for (const char *line = buf_str(text); *line; line = rest) {
+		size_t len_bytes = strcspn(line, "\n");
+
+		rest = line + len_bytes + (line[len_bytes] == '\n');
+		buf_puts(out, "    ");
+		escape_terminal(out, line, len_bytes);
+		buf_putc(out, '\n');
+	}
+}
+
 static void put_why(struct symbolize *c, uint64_t addr)
 {
 	struct buf why = { 0 };
-	const char *line, *rest;
 
 	if (c->perf_map)
 		return;
@@ -217,14 +236,7 @@ static void put_why(struct symbolize *c, uint64_t addr)
 		symbolizer__why_file(c->symbolizer, c->elf, addr, &why);
 	else
 		symbolizer__why_user(c->symbolizer, PROCESS_KEY, addr, &why);
-	for (line = buf_str(&why); *line; line = rest) {
-		size_t len_bytes = strcspn(line, "\n");
-
-		rest = line + len_bytes + (line[len_bytes] == '\n');
-		buf_puts(&c->answers, "    ");
-		escape_terminal(&c->answers, line, len_bytes);
-		buf_putc(&c->answers, '\n');
-	}
+	put_indented(&c->answers, &why);
 	buf_free(&why);
 }
 
@@ -413,18 +425,78 @@ static int answer_all(struct symbolize *c, const struct opt_operands *operands, 
 	return rc;
 }
 
-static int check_mode(struct symbolize *c, struct err *err)
+static int check_mode(struct symbolize *c, const struct opt_operands *operands, struct err *err)
 {
 	int modes = (c->pid > 0) + (c->perf_map != NULL) + (c->elf != NULL) +
 		    (c->kernel || c->kallsyms) + c->demangle;
 
 	c->kernel |= c->kallsyms != NULL;
 	c->opts.lines |= c->lines;
+	if (!modes && operands->argc == 1 && c->out_path)
+		return 0;
 	if (modes != 1)
+		return err_set(
+			err, -EINVAL,
+			"give a profile and -o FILE, or say whose addresses they are: one of "
+			"-p PID, --elf FILE, --kernel, --perf-map FILE (or --demangle for "
+			"names)");
+	if (c->out_path)
 		return err_set(err, -EINVAL,
-			       "say whose addresses they are: one of -p PID, --elf FILE, --kernel, "
-			       "--perf-map FILE (or --demangle for names)");
+			       "-o goes with a profile; addresses are answered on "
+			       "standard output");
 	return 0;
+}
+
+static void print_counts(struct symbolize *c, const struct symbolize_counts *n)
+{
+	buf_printf(&c->out, "%zu frames of programs, %zu without a name, %zu of these named now",
+		   n->frame_cnt, n->unnamed_cnt, n->named_cnt);
+	if (c->opts.lines)
+		buf_printf(&c->out, "; %zu with a source line", n->lined_cnt);
+	buf_putc(&c->out, '\n');
+	for (int i = 1; i < SYM_REASON_MAX; i++)
+		if (n->left_cnt[i])
+			buf_printf(&c->out, "%8zu %s\n", n->left_cnt[i], sym_reason_name(i));
+}
+
+static void print_json_counts(struct symbolize *c, const struct symbolize_counts *n)
+{
+	json_init(&c->writer, &c->out);
+	json_begin_object(&c->writer, NULL);
+	json_u64(&c->writer, "frames", n->frame_cnt);
+	json_u64(&c->writer, "unnamed", n->unnamed_cnt);
+	json_u64(&c->writer, "named", n->named_cnt);
+	json_u64(&c->writer, "with_lines", n->lined_cnt);
+	json_begin_object(&c->writer, "left");
+	for (int i = 1; i < SYM_REASON_MAX; i++)
+		if (n->left_cnt[i])
+			json_u64(&c->writer, sym_reason_name(i), n->left_cnt[i]);
+	json_end_object(&c->writer);
+	json_end_object(&c->writer);
+	buf_putc(&c->out, '\n');
+}
+
+static int name_profile(struct symbolize *c, const char *path, struct err *err)
+{
+	struct symbolize_counts counts;
+	struct profile *p = NULL;
+	struct buf why = { 0 };
+	int rc = reader__load(path, &p, err);
+
+	if (rc)
+		return rc;
+	symbolize_profile(p, c->symbolizer, c->opts.lines, &counts, c->why ? &why : NULL);
+	rc = writer__save(p, c->out_path, c->force ? OUTFILE_REPLACE : OUTFILE_NEW, err);
+	if (!rc && c->json) {
+		print_json_counts(c, &counts);
+	} else if (!rc) {
+		print_counts(c, &counts);
+		put_indented(&c->out, &why);
+	}
+	flush(c, 0);
+	buf_free(&why);
+	profile__free(p);
+	return rc;
 }
 
 static int read_perf_map(struct symbolize *c, struct err *err)
@@ -459,7 +531,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct opt_operands operands;
 	int rc;
 
-	if (opt_parse(options, argc, argv, &c, &operands, err) || check_mode(&c, err))
+	if (opt_parse(options, argc, argv, &c, &operands, err) || check_mode(&c, &operands, err))
 		return STATUS_USAGE;
 	rc = sandbox_open(symbolize_handlers, &c.sandbox, err);
 	if (rc)
@@ -469,7 +541,8 @@ static int run(int argc, char **argv, struct err *err)
 	c.symbolizer = symbolizer__new(&c.opts);
 	rc = open_subject(&c, err);
 	if (!rc)
-		rc = answer_all(&c, &operands, err);
+		rc = c.out_path ? name_profile(&c, operands.argv[0], err) :
+				  answer_all(&c, &operands, err);
 	symbolizer__free(c.symbolizer);
 	sandbox_close(c.sandbox);
 	symtab_free(&c.jit);
@@ -484,9 +557,11 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_symbolize = {
 	.name = "symbolize",
-	.usage = "[OPTIONS] [ADDRESS...]",
-	.summary = "Names for addresses of a process, a file or the kernel",
+	.usage = "[OPTIONS] FILE.cprof -o FILE.cprof | [OPTIONS] [ADDRESS...]",
+	.summary = "Names for a profile, or for addresses of a process, a file or the kernel",
 	.details =
+		"A profile's unnamed frames are looked up in the files at their paths, which must have\n"
+		"the build-ids that were recorded; the result is a new profile.\n\n"
 		"Addresses are hexadecimal, one a line on standard input unless they are given as\n"
 		"operands. Each is answered by one line: the address, and its functions from the\n"
 		"outermost to the innermost inlined one, separated by semicolons; or the address\n"

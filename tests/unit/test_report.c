@@ -97,12 +97,36 @@ static void test_books(void **state)
 	profile__free(p);
 }
 
+/* Generations of one pid are one process; those without time are not counted. */
+static void test_main_process(void **state)
+{
+	struct profile *p = load("causeprof-text 1\n"
+				 "process pid=7 comm=\"small\"\n"
+				 "process pid=9 comm=\"before exec\"\n"
+				 "process pid=8 comm=\"idle\"\n"
+				 "process pid=9 generation=1 comm=\"after exec\"\n"
+				 "sum process=1 kind=sleep ns=50\n"
+				 "sum process=2 kind=sleep ns=20\n"
+				 "sum process=4 kind=sleep ns=40\n"),
+		       *none = profile__new();
+	size_t cnt;
+
+	(void)state;
+	assert_int_equal(totals_main_process(p, &cnt), 4);
+	assert_int_equal(cnt, 2);
+	assert_int_equal(totals_main_process(none, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	profile__free(p);
+	profile__free(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_uncertainty),
 		cmocka_unit_test(test_books),
+		cmocka_unit_test(test_main_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
