@@ -355,6 +355,7 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 	struct walk *w = c->walk;
 	s64 rbp = row_rbp(row);
 	u32 rbx = row_rbx(row);
+	u64 addr;
 
 	if (rbx >= 2) {
 		if (!read_word(c, cfa - 8 * (u64)rbx, &w->bx, census))
@@ -364,7 +365,15 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 	}
 	if (rbp == ROW_RBP_SAME)
 		return true;
-	return read_word(c, rbp == ROW_RBP_AT_RBP ? w->bp : cfa + rbp * 8, &w->bp, census);
+	addr = cfa + rbp * 8;
+	if (rbp == ROW_RBP_AT_RBP) {
+		addr = w->bp;
+		if (addr < w->sp || addr >= cfa)
+			return true; /* gcc goes on saying this where the epilogue has restored rbp */
+	}
+	if (!read_word(c, addr, &w->bp, census))
+		w->bp = 0; /* mostly nobody needs it; no rule takes 0 for a place above rsp */
+	return true;
 }
 
 static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool census)

@@ -48,7 +48,7 @@ static const struct ramp ramps[FLAME_PALETTE_MAX] = {
 
 static const struct ramp class_ramps[FLAME_CLASS_MAX] = {
 	[FLAME_RUNNING] = { { 238, 118, 44 }, { 14, 80, 28 }, { 0, 0, 0 } },
-	[FLAME_PREEMPTED] = { { 24, 138, 104 }, { 26, 22, 26 }, { 0, 0, 0 } },
+	[FLAME_PREEMPTED] = { { 30, 144, 110 }, { 26, 20, 24 }, { 0, 0, 0 } },
 	[FLAME_WOKEN] = { { 94, 190, 152 }, { 30, 18, 26 }, { 0, 0, 0 } },
 	[FLAME_SLEEP] = { { 108, 158, 214 }, { 42, 32, 22 }, { 0, 0, 0 } },
 	[FLAME_DISK] = { { 148, 108, 196 }, { 34, 34, 24 }, { 0, 0, 0 } },

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/base/hash.h"
+#include "user/base/index.h"
 #include "user/base/mem.h"
 
 #define NIL	  0xffffffffu
@@ -22,8 +23,19 @@ struct open_bucket {
 	uint32_t head, tail;
 };
 
+/* A RET that came before its CALL. */
+struct early {
+	int64_t time_ns;
+	uint32_t caller, callee, id;
+	bool used;
+};
+
 struct pairing {
 	struct msgtrace *t;
+	int64_t window_ns;
+	struct early *early;
+	size_t early_cnt, early_cap;
+	struct index early_index;
 	struct open_call *open;
 	size_t open_cap, used_cnt, live_cnt;
 	uint32_t free_head;
@@ -92,7 +104,8 @@ static void grow_buckets(struct pairing *p)
 	for (size_t i = 0; i < p->used_cnt; i++)
 		if (p->open[i].call != NIL)
 			p->open[live_cnt++] = p->open[i];
-	qsort(p->open, live_cnt, sizeof(*p->open), open_cmp);
+	if (live_cnt)
+		qsort(p->open, live_cnt, sizeof(*p->open), open_cmp);
 	p->used_cnt = live_cnt;
 	p->free_head = NIL;
 	p->bucket_cnt = p->bucket_cnt ? p->bucket_cnt * 2 : 1024;
@@ -135,6 +148,39 @@ static uint32_t open_find(const struct pairing *p, uint32_t caller, uint32_t cal
 	return NIL;
 }
 
+static uint64_t hash_early(uint32_t caller, uint32_t callee, uint32_t id)
+{
+	return hash_pair((uint64_t)caller << 32 | callee, id);
+}
+
+static void early_add(struct pairing *p, const struct msg *m)
+{
+	p->early = xgrow(p->early, &p->early_cap, p->early_cnt + 1, sizeof(*p->early));
+	p->early[p->early_cnt] = (struct early){ m->time_ns, m->receiver, m->sender, m->id, false };
+	index_add(&p->early_index, hash_early(m->receiver, m->sender, m->id),
+		  (uint32_t)p->early_cnt++);
+}
+
+/* Whether the call's RET has been here, within the window. */
+static bool early_take(struct pairing *p, const struct msg *m)
+{
+	struct index_iter it =
+		index_find(&p->early_index, hash_early(m->sender, m->receiver, m->id));
+
+	for (; m->id && index_hit(&p->early_index, &it); index_next(&p->early_index, &it)) {
+		struct early *e = &p->early[it.elem];
+
+		if (e->used || e->caller != m->sender || e->callee != m->receiver ||
+		    e->id != m->id || m->time_ns - e->time_ns > p->window_ns)
+			continue;
+		e->used = true;
+		p->stats->orphan_ret_cnt--;
+		p->stats->early_ret_cnt++;
+		return true;
+	}
+	return false;
+}
+
 static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
 {
 	struct msgtrace *t = p->t;
@@ -148,7 +194,10 @@ static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
 		t->call_msg = xgrow(t->call_msg, &p->call_msg_cap, call + 1, sizeof(*t->call_msg));
 		t->call_msg[call] = (uint32_t)msg_no;
 	}
-	open_add(p, call);
+	if (p->early_cnt && early_take(p, m))
+		t->calls[call].client_end_ns = m->time_ns;
+	else
+		open_add(p, call);
 }
 
 static void on_ret(struct pairing *p, const struct msg *m)
@@ -160,6 +209,8 @@ static void on_ret(struct pairing *p, const struct msg *m)
 		slot = open_find(p, m->receiver, m->sender, 0);
 	if (slot == NIL) {
 		p->stats->orphan_ret_cnt++;
+		if (p->window_ns && m->id)
+			early_add(p, m);
 		return;
 	}
 	c = &p->t->calls[p->open[slot].call];
@@ -208,9 +259,10 @@ static void number_true_parents(struct msgtrace *t, size_t first)
 	free(call_of_msg);
 }
 
-void callpairs_find(struct msgtrace *t, unsigned int flags, struct callpairs_stats *stats)
+void callpairs_find(struct msgtrace *t, unsigned int flags, int64_t window_ns,
+		    struct callpairs_stats *stats)
 {
-	struct pairing p = { .t = t, .free_head = NIL, .stats = stats };
+	struct pairing p = { .t = t, .window_ns = window_ns, .free_head = NIL, .stats = stats };
 	size_t first = t->call_cnt;
 
 	*stats = (struct callpairs_stats){ .msg_cnt = t->msg_cnt };
@@ -233,5 +285,7 @@ void callpairs_find(struct msgtrace *t, unsigned int flags, struct callpairs_sta
 		number_true_parents(t, first);
 	free(p.open);
 	free(p.buckets);
+	free(p.early);
+	index_free(&p.early_index);
 	msgtrace__sort_calls(t);
 }

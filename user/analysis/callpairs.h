@@ -4,6 +4,9 @@
  * open calls share it, it ends the oldest: right as long as replies come in the order of requests, and
  * wrong by one for the rest of the edge after a lost message, so ids are worth having.
  *
+ * Where clocks disagree a RET may stand before its CALL: within a window it waits for the call with its id, which
+ * then has length 0.
+ *
  * A RET with an id that no open call has ends the oldest open call of the edge that has no id; a RET
  * without an id never ends a call with one. */
 #ifndef CP_USER_ANALYSIS_CALLPAIRS_H
@@ -18,6 +21,7 @@ struct callpairs_stats {
 	uint64_t call_cnt;	 /* that were ended by a RET */
 	uint64_t unreturned_cnt; /* CALLs without RET: in no path */
 	uint64_t orphan_ret_cnt; /* RETs without CALL */
+	uint64_t early_ret_cnt;	 /* RETs that stood before their CALL, within the window */
 	uint64_t oneway_cnt;	 /* MSGs, which are no calls */
 	uint64_t self_call_cnt;	 /* calls of a node to itself */
 };
@@ -29,6 +33,7 @@ enum callpairs_flag {
 
 /* Sorts t's messages if they are not, and appends the calls they make to t->calls (sorted, parent
  * CALL_NONE, true parents from msg_truth). O(n + n log n if unsorted); memory: 56 bytes a call. */
-void callpairs_find(struct msgtrace *t, unsigned int flags, struct callpairs_stats *stats);
+void callpairs_find(struct msgtrace *t, unsigned int flags, int64_t window_ns,
+		    struct callpairs_stats *stats);
 
 #endif

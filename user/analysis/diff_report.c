@@ -13,8 +13,10 @@ static void put_value(const struct diff *d, double v, struct buf *out)
 {
 	double a = fabs(v);
 
-	if (strcmp(d->unit, "ns"))
+	if (strcmp(d->unit, "ns") && a < 999.5)
 		buf_printf(out, "%.4g", a);
+	else if (strcmp(d->unit, "ns"))
+		buf_put_grouped(out, a < 1.8e19 ? (uint64_t)(a + 0.5) : UINT64_MAX);
 	else
 		buf_put_duration(out, a < 1.8e19 ? (uint64_t)(a + 0.5) : UINT64_MAX);
 }
@@ -53,6 +55,8 @@ static void put_p(double p, struct buf *out)
 {
 	if (isnan(p))
 		buf_puts(out, "-");
+	else if (p < 1e-99)
+		buf_puts(out, "<1e-99");
 	else
 		buf_printf(out, p < 0.001 ? "%.0e" : "%.3f", p);
 }

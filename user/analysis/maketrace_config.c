@@ -134,12 +134,36 @@ static struct maketrace_step *add_step(struct parser *p, enum maketrace_step_kin
 	return s;
 }
 
+static int parse_op(struct parser *p, const char *word, uint8_t *ret)
+{
+	static const char *const ops[] = { "?", "call", "ret", "msg" };
+
+	for (uint8_t op = MSG_CALL; op <= MSG_ONEWAY; op++)
+		if (!strcmp(word, ops[op])) {
+			*ret = op;
+			return 0;
+		}
+	return bad(p, "none of call, ret, msg:", word);
+}
+
+/* What follows MEAN: [DEV] [extra NODE=SECONDS ...] */
+static int parse_rest(struct parser *p, struct maketrace_step *s, size_t at)
+{
+	int rc = 0;
+
+	if (at < p->word_cnt && strcmp(p->words[at], "extra") != 0)
+		rc = parse_seconds(p, p->words[at++], &s->dev_ns);
+	if (!rc && at < p->word_cnt && strcmp(p->words[at], "extra") != 0)
+		rc = bad(p, "not understood:", p->words[at]);
+	for (at++; !rc && at < p->word_cnt; at++)
+		rc = parse_extra(p, s, p->words[at]);
+	return rc;
+}
+
 /* FROM -> TO call|ret|msg MEAN [DEV] [extra NODE=SECONDS ...] */
 static int parse_message(struct parser *p)
 {
-	static const char *const ops[] = { "?", "call", "ret", "msg" };
 	struct maketrace_step *s;
-	size_t at = 5;
 	int rc;
 
 	if (!p->depth)
@@ -150,19 +174,12 @@ static int parse_message(struct parser *p)
 	rc = parse_end(p, p->words[0], &s->from);
 	if (!rc)
 		rc = parse_end(p, p->words[2], &s->to);
-	for (uint8_t op = MSG_CALL; op <= MSG_ONEWAY; op++)
-		if (!strcmp(p->words[3], ops[op]))
-			s->op = op;
-	if (!rc && !s->op)
-		rc = bad(p, "none of call, ret, msg:", p->words[3]);
+	if (!rc)
+		rc = parse_op(p, p->words[3], &s->op);
 	if (!rc)
 		rc = parse_seconds(p, p->words[4], &s->mean_ns);
-	if (!rc && at < p->word_cnt && strcmp(p->words[at], "extra") != 0)
-		rc = parse_seconds(p, p->words[at++], &s->dev_ns);
-	if (!rc && at < p->word_cnt && strcmp(p->words[at], "extra") != 0)
-		rc = bad(p, "not understood:", p->words[at]);
-	for (at++; !rc && at < p->word_cnt; at++)
-		rc = parse_extra(p, s, p->words[at]);
+	if (!rc)
+		rc = parse_rest(p, s, 5);
 	if (!rc && (s->mean_ns < 0 || s->dev_ns < 0))
 		rc = bad(p, "a negative delay:", p->words[4]);
 	return rc;

@@ -166,6 +166,8 @@ static void fill(struct match_node *n, const struct msgtrace *t, const struct by
 						     .end = c->server_end_ns,
 						     .cls = pair_id(&classes, c->caller, c->op_sid),
 						     .call_no = no };
+		if (t->call_witness)
+			n->reqs[r].tid = t->call_witness[no].receiver_tid;
 	}
 	for (uint32_t o = 0; o < n->outs_cnt; o++) {
 		uint32_t no = g->out[g->out_start[node] + o];
@@ -176,6 +178,8 @@ static void fill(struct match_node *n, const struct msgtrace *t, const struct by
 					    .end = c->client_end_ns,
 					    .endpoint = pair_id(&endpoints, c->callee, c->op_sid),
 					    .call_no = no };
+		if (t->call_witness)
+			n->outs[o].tid = t->call_witness[no].sender_tid;
 	}
 	qsort(n->reqs, n->reqs_cnt, sizeof(*n->reqs), req_by_start);
 	n->classes = (uint32_t)classes.cnt;
@@ -192,6 +196,12 @@ static void store(const struct match_node *n, struct match_link *links)
 
 		if (n->req_of[o] == MATCH_NOBODY)
 			continue;
+		if (n->fixed[o]) {
+			*l = (struct match_link){ .parent = n->reqs[n->req_of[o]].call_no,
+						  .posterior = 1,
+						  .source = MATCH_SOURCE_EXACT };
+			continue;
+		}
 		*l = (struct match_link){ .parent = n->reqs[n->req_of[o]].call_no,
 					  .posterior = n->posterior[o],
 					  .source = MATCH_SOURCE_TIMING,
@@ -229,7 +239,9 @@ void match_run(const struct msgtrace *t, const struct match_opts *opts, struct m
 		    g.out_start[node] == g.out_start[node + 1])
 			continue;
 		fill(&n, t, &g, node);
-		match_node_prepare(&n, (opts->skew_ns + n.tick - 1) / n.tick);
+		n.skew = (opts->skew_ns + n.tick - 1) / n.tick;
+		match_node_prepare(&n);
+		match_node_witness(&n, t);
 		match_node_run(&n, kernels);
 		store(&n, links);
 		stats->cut_cnt += n.cut_cnt;

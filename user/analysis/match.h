@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/base/progress.h"
 #include "user/model/msgtrace.h"
 
 enum match_source {
@@ -33,6 +34,7 @@ struct match_link {
 
 struct match_opts {
 	int64_t skew_ns; /* W: how far a call may stick out of its request (clocks of two hosts) */
+	const struct progress *progress; /* may be NULL */
 };
 
 struct match_stats {

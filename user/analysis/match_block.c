@@ -40,7 +40,7 @@ static void find_groups(struct work *w)
 		uint32_t last = MATCH_NOBODY;
 
 		for (uint32_t o = n->first[r]; o != MATCH_NOBODY; o = n->next[o]) {
-			if (!w->b->kinds[w->kinds[o]])
+			if (!w->b->kinds[w->kinds[o]] || n->fixed[o])
 				continue;
 			w->moved[o] = true;
 			w->group_next[o] = MATCH_NOBODY;

@@ -188,6 +188,17 @@ static double mixture(const struct match_model *m, const struct factor *f, uint3
 	return sum / total;
 }
 
+static double thread_score(const struct match_model *m, const struct match_request *r,
+			   const struct match_out *const *kids, uint32_t kids_cnt)
+{
+	double ll = 0;
+
+	for (uint32_t n = 0; n < kids_cnt && r->tid; n++)
+		if (kids[n]->tid)
+			ll += m->tid_log[kids[n]->tid == r->tid];
+	return ll;
+}
+
 double match_model_score(const struct match_model *m, const struct match_request *r,
 			 const struct match_out *const *kids, uint32_t kids_cnt)
 {
@@ -210,7 +221,7 @@ double match_model_score(const struct match_model *m, const struct match_request
 		if (seen[n]) /* rows hold ln P(n) - ln P(0): silent endpoints need no visit */
 			ll += row[seen[n] < MATCH_COUNTS ? seen[n] : MATCH_COUNTS - 1];
 	}
-	return ll;
+	return ll + thread_score(m, r, kids, kids_cnt);
 }
 
 void match_model_clear(struct match_model *m)
@@ -218,6 +229,7 @@ void match_model_clear(struct match_model *m)
 	memset(m->weights, 0, m->weights ? (size_t)m->dists_cnt * GAP_BINS * sizeof(double) : 0);
 	memset(m->mix, 0, (size_t)mix_row(m, m->classes, 0) * MATCH_TRIGGERS * sizeof(double));
 	memset(m->counts, 0, (size_t)m->classes * m->endpoints * MATCH_COUNTS * sizeof(double));
+	m->tid_sums[0] = m->tid_sums[1] = 0;
 	m->low_bin = m->top_bin = GAP_NEG_BINS;
 }
 
@@ -246,7 +258,7 @@ static void add_gap(struct match_model *m, uint32_t cls, uint32_t from, uint32_t
 }
 
 void match_model_add(struct match_model *m, const struct match_request *r,
-		     const struct match_out *const *kids, uint32_t kids_cnt)
+		     const struct match_out *const *kids, uint32_t kids_cnt, double weight)
 {
 	struct factor f[MATCH_KIDS_MAX + 1];
 	uint32_t seen[MATCH_KIDS_MAX];
@@ -259,20 +271,23 @@ void match_model_add(struct match_model *m, const struct match_request *r,
 		for (uint32_t i = 0; i < f[n].cnt; i++)
 			sum += part[i];
 		for (uint32_t i = 0; i < f[n].cnt; i++) {
-			double share = sum > 0 ? part[i] / sum : 1.0 / f[n].cnt;
+			double share = weight * (sum > 0 ? part[i] / sum : 1.0 / f[n].cnt);
 
 			m->mix[(size_t)f[n].mix * MATCH_TRIGGERS + f[n].by[i].trigger] += share;
 			add_gap(m, r->cls, f[n].by[i].from, f[n].to, f[n].by[i].bin, share);
 		}
 	}
-	for (uint32_t n = 0; n < kids_cnt; n++)
-		if (seen[n])
-			count_row(m, m->counts, r->cls,
-				  kids[n]->endpoint)[seen[n] < MATCH_COUNTS ? seen[n] :
-									      MATCH_COUNTS - 1] +=
-				1;
+	for (uint32_t n = 0; n < kids_cnt && r->tid; n++)
+		if (kids[n]->tid)
+			m->tid_sums[kids[n]->tid == r->tid] += weight;
+	for (uint32_t n = 0; n < kids_cnt; n++) {
+		uint32_t cnt = seen[n] < MATCH_COUNTS ? seen[n] : MATCH_COUNTS - 1;
+
+		if (cnt)
+			count_row(m, m->counts, r->cls, kids[n]->endpoint)[cnt] += weight;
+	}
 	for (uint32_t e = 0; e < m->endpoints; e++)
-		count_row(m, m->counts, r->cls, e)[0] += 1; /* all requests; see fit_counts */
+		count_row(m, m->counts, r->cls, e)[0] += weight; /* all requests; see fit_counts */
 }
 
 void match_model_add_pair(struct match_model *m, const struct match_request *r,
@@ -376,6 +391,17 @@ static void fit_dists(struct match_model *m)
 	to_density(m);
 }
 
+static void fit_threads(struct match_model *m)
+{
+	double links = m->tid_sums[0] + m->tid_sums[1], pairs = m->tid_chance[0] + m->tid_chance[1];
+
+	for (int same = 0; same < 2; same++)
+		m->tid_log[same] = links > 0 && pairs > 0 ?
+					   log((m->tid_sums[same] + 1) / (links + 2)) -
+						   log((m->tid_chance[same] + 1) / (pairs + 2)) :
+					   0;
+}
+
 void match_model_fit(struct match_model *m)
 {
 	size_t rows = mix_row(m, m->classes, 0);
@@ -386,6 +412,7 @@ void match_model_fit(struct match_model *m)
 		memset(m->weights, 0, GAP_BINS * sizeof(double));
 	}
 	fit_dists(m);
+	fit_threads(m);
 	for (size_t i = 0; i < rows; i++) {
 		double *sums = m->mix + i * MATCH_TRIGGERS, total = 0;
 

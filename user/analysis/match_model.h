@@ -11,7 +11,7 @@
  *	SENT	the delay since the latest start of an earlier call,
  * each with its own learned distribution, told apart by the kind of the earlier event and of the call.
  * The answer is one more such event. How many calls an endpoint gets from a request is a learned
- * distribution of its own. Everything is conditional on the class of the request (its caller and
+ * distribution of its own, as is whether calls are made by the thread that took the request. Everything is conditional on the class of the request (its caller and
  * operation), with weight given to what all classes share.
  *
  * Kind of a call: its endpoint (callee and operation) and whether it is the request's first, second, ...
@@ -28,12 +28,14 @@
 struct match_request { /* times in ticks */
 	int64_t start, end;
 	uint32_t cls;
+	uint32_t tid;	  /* thread that took it, 0 = unknown */
 	uint32_t call_no; /* in the trace */
 };
 
 struct match_out {
 	int64_t start, end;
 	uint32_t endpoint;
+	uint32_t tid; /* thread that made it, 0 = unknown */
 	uint32_t call_no;
 };
 
@@ -51,10 +53,13 @@ struct match_model {
 	double *density; /* by distribution and bin: per tick */
 	uint32_t dists_cnt;
 	size_t weights_cap, density_cap;
-	double *mix;		   /* by class, kind (or END) and trigger: sums of samples */
-	double *counts;		   /* by class, endpoint and number of calls: sums of samples */
-	double *mix_share;	   /* the same, as learned */
-	double *count_log;	   /* ln of a probability */
+	double *mix;	      /* by class, kind (or END) and trigger: sums of samples */
+	double *counts;	      /* by class, endpoint and number of calls: sums of samples */
+	double *mix_share;    /* the same, as learned */
+	double tid_chance[2]; /* candidates in another thread, in the same: what chance gives */
+	double tid_sums[2];   /* links in another thread, in the same */
+	double tid_log[2];    /* ln of how much more likely than chance; 0 = says nothing */
+	double *count_log;    /* ln of a probability */
 	uint32_t low_bin, top_bin; /* of the delays seen */
 };
 
@@ -69,7 +74,7 @@ double match_model_score(const struct match_model *m, const struct match_request
 /* Learning: clear, add what is believed (weight = 1: a full sample), fit. */
 void match_model_clear(struct match_model *m);
 void match_model_add(struct match_model *m, const struct match_request *r,
-		     const struct match_out *const *kids, uint32_t kids_cnt);
+		     const struct match_out *const *kids, uint32_t kids_cnt, double weight);
 /* One uncertain link: the call is the request's only one. */
 void match_model_add_pair(struct match_model *m, const struct match_request *r,
 			  const struct match_out *kid, double weight);

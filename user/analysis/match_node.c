@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/analysis/match_sample.h"
 #include "user/base/mem.h"
 
 void match_node_move(struct match_node *n, uint32_t out, uint32_t req)
@@ -74,8 +75,9 @@ static void add_candidates(struct match_node *n, uint32_t o, const struct open_l
 	n->cand_start[o + 1] = at;
 }
 
-void match_node_prepare(struct match_node *n, int64_t skew)
+void match_node_prepare(struct match_node *n)
 {
+	int64_t skew = n->skew;
 	struct open_list open = { 0 };
 	size_t cap = 0;
 	uint32_t r = 0;
@@ -84,6 +86,8 @@ void match_node_prepare(struct match_node *n, int64_t skew)
 	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
 	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
 	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
+	if (!n->fixed)
+		n->fixed = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->fixed));
 	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
 	for (uint32_t i = 0; i < n->reqs_cnt; i++)
 		n->first[i] = MATCH_NOBODY;
@@ -125,20 +129,109 @@ static void first_guess(struct match_node *n)
 	free(calls);
 }
 
-static void learn(struct match_node *n)
+static void add_all(struct match_node *n, double weight)
 {
 	const struct match_out *kids[MATCH_KIDS_MAX];
 
-	match_model_clear(&n->model);
 	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
 		uint32_t cnt = 0;
 
 		for (uint32_t o = n->first[r]; o != MATCH_NOBODY && cnt < MATCH_KIDS_MAX;
 		     o = n->next[o])
 			kids[cnt++] = &n->outs[o];
-		match_model_add(&n->model, &n->reqs[r], kids, cnt);
+		match_model_add(&n->model, &n->reqs[r], kids, cnt, weight);
 	}
+}
+
+static void learn(struct match_node *n)
+{
+	match_model_clear(&n->model);
+	add_all(n, 1);
 	match_model_fit(&n->model);
+}
+
+double match_node_relearn(struct match_node *n)
+{
+	const struct match_out *kids[MATCH_KIDS_MAX];
+	double sum = 0;
+
+	learn(n);
+	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
+		uint32_t cnt = 0;
+
+		for (uint32_t o = n->first[r]; o != MATCH_NOBODY && cnt < MATCH_KIDS_MAX;
+		     o = n->next[o])
+			kids[cnt++] = &n->outs[o];
+		sum += match_model_score(&n->model, &n->reqs[r], kids, cnt);
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		sum -= n->req_of[o] == MATCH_NOBODY ? MATCH_NONE_COST : 0;
+	return sum;
+}
+
+static void cool_sampler(struct match_sampler *s, int sweeps)
+{
+	match_sampler_refresh(s);
+	for (int i = 0; i < sweeps; i++) {
+		s->temperature = 1 - (double)i / sweeps;
+		match_sampler_sweep(s);
+	}
+}
+
+static void cool(struct match_node *n, int sweeps)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 3);
+	cool_sampler(&s, sweeps);
+	match_sampler_free(&s);
+}
+
+/* Learns from samples; leaves the links near the best. */
+static void learn_from_samples(struct match_node *n)
+{
+	struct match_sampler s;
+
+	match_sampler_init(&s, n, 1);
+	for (int i = 0; i < MATCH_SAMPLE_ROUNDS; i++) {
+		match_sampler_refresh(&s);
+		if (i >= MATCH_SAMPLE_ROUNDS / 2)
+			s.offer_any = MATCH_OFFER_ANY;
+		match_model_clear(&n->model);
+		for (int k = 0; k < MATCH_SAMPLE_SWEEPS; k++) {
+			match_sampler_sweep(&s);
+			match_sampler_note(&s, MATCH_SEEN_SHARE);
+			add_all(n, 1.0 / MATCH_SAMPLE_SWEEPS);
+		}
+		match_model_fit(&n->model);
+	}
+	cool_sampler(&s, MATCH_COOLING_SWEEPS);
+	match_sampler_free(&s);
+}
+
+/* The share of samples in which each call is where it now is. Leaves the links as they are. */
+static void sample_posteriors(struct match_node *n, int sweeps)
+{
+	uint32_t *links = xcalloc((size_t)n->outs_cnt + 1, sizeof(*links));
+	struct match_sampler s;
+
+	memcpy(links, n->req_of, n->outs_cnt * sizeof(*links));
+	match_sampler_init(&s, n, 2);
+	match_sampler_refresh(&s);
+	for (int i = 0; i < sweeps; i++) {
+		match_sampler_sweep(&s);
+		match_sampler_note(&s, 1.0 / (i + 1));
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++) {
+		n->posterior[o] = 0;
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			if (n->cands[c] == links[o])
+				n->posterior[o] = s.seen[c];
+	}
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		match_node_move(n, o, links[o]);
+	match_sampler_free(&s);
+	free(links);
 }
 
 struct kind_place {
@@ -182,6 +275,18 @@ static uint32_t order_kinds(const struct match_node *n, struct kind_place *place
 	return used;
 }
 
+void match_node_rank_kinds(const struct match_node *n, uint32_t *rank)
+{
+	struct kind_place *places = xcalloc((size_t)n->model.kinds + 1, sizeof(*places));
+	uint32_t used = order_kinds(n, places);
+
+	for (uint32_t k = 0; k < n->model.kinds; k++)
+		rank[k] = MATCH_NOBODY;
+	for (uint32_t i = 0; i < used; i++)
+		rank[places[i].kind] = i;
+	free(places);
+}
+
 /* Each endpoint for itself, each request offering one place at a time until all calls have one. */
 static void match_blind(struct match_node *n, bool *set)
 {
@@ -220,25 +325,51 @@ static size_t round_of(struct match_node *n, bool *set, bool judge)
 	return changed;
 }
 
-void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+/* How often a candidate is of the call's thread by chance. */
+static void count_threads(struct match_node *n)
+{
+	for (uint32_t o = 0; o < n->outs_cnt; o++)
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1] && n->outs[o].tid; c++) {
+			uint32_t tid = n->reqs[n->cands[c]].tid;
+
+			if (tid)
+				n->model.tid_chance[tid == n->outs[o].tid] +=
+					1 / (double)(n->cand_start[o + 1] - n->cand_start[o]);
+		}
+}
+
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels)
 {
 	bool *set;
 
 	match_model_init(&n->model, kernels, n->classes, n->endpoints);
+	count_threads(n);
 	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
 	first_guess(n);
 	match_blind(n, set);
 	learn(n);
-	for (int i = 0; i < MATCH_ROUNDS; i++) {
-		size_t changed = round_of(n, set, false);
+	learn_from_samples(n);
+	free(set);
+}
 
-		learn(n);
-		if (!changed)
-			break;
+void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
+{
+	bool whole = n->outs_cnt <= MATCH_LEARN_CALLS, *set;
+
+	if (whole)
+		match_node_learn(n, kernels);
+	else
+		match_node_learn_slices(n, kernels);
+	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
+	if (!whole) {
+		match_blind(n, set);
+		round_of(n, set, false);
+		cool(n, MATCH_LONG_SWEEPS);
 	}
-	for (uint32_t o = 0; o < n->outs_cnt; o++)
-		n->posterior[o] = n->req_of[o] == MATCH_NOBODY ? 0 : 1;
-	round_of(n, set, true);
+	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set, false); i++)
+		;
+	sample_posteriors(n, whole ? MATCH_POSTERIOR_SWEEPS : MATCH_LONG_SWEEPS);
+	match_node_try_order(n);
 	free(set);
 }
 
@@ -252,6 +383,7 @@ void match_node_free(struct match_node *n)
 	free(n->req_of);
 	free(n->first);
 	free(n->next);
+	free(n->fixed);
 	free(n->posterior);
 	*n = (struct match_node){ 0 };
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "user/analysis/match_model.h"
+#include "user/model/msgtrace.h"
 
 #define MATCH_NOBODY UINT32_MAX
 
@@ -24,9 +25,11 @@ struct match_node {
 	uint32_t *req_of;   /* by out, or MATCH_NOBODY */
 	uint32_t *first;    /* by request: its first call, or MATCH_NOBODY */
 	uint32_t *next;	    /* by out */
+	bool *fixed;	    /* by out: the kernel saw who caused it */
 	float *posterior;   /* by out */
 	uint64_t cut_cnt;   /* candidates left out by MATCH_CANDIDATES_MAX */
 	int64_t tick;	    /* ns */
+	int64_t skew;	    /* ticks */
 	struct match_model model;
 };
 
@@ -46,12 +49,24 @@ size_t match_block_solve(struct match_node *n, const struct match_block *b);
 
 /* Kind of each call as things are. kinds: by out; calls of nobody get ordinal 0. */
 void match_node_kinds(const struct match_node *n, uint32_t *kinds);
+/* Place of each kind in the order in which requests usually make them; MATCH_NOBODY if it does not occur. */
+void match_node_rank_kinds(const struct match_node *n, uint32_t *rank);
+/* Learns from the links as they are; returns ln p(all calls | requests), with MATCH_NONE_COST for each call
+ * of nobody. */
+double match_node_relearn(struct match_node *n);
+/* Puts links in the order of a queue if that describes the trace better (match_order.c); true if so. */
+bool match_node_try_order(struct match_node *n);
 /* Moves a call; req may be MATCH_NOBODY. O(calls of the two requests). */
 void match_node_move(struct match_node *n, uint32_t out, uint32_t req);
 
-/* Finds the candidates; reqs and outs are filled in. Calls a request may have made lie inside it, give or
- * take skew. */
-void match_node_prepare(struct match_node *n, int64_t skew);
+/* Finds the candidates; reqs, outs and skew are filled in. Calls that a request may have made lie inside it,
+ * give or take skew. */
+void match_node_prepare(struct match_node *n);
+/* Fixes the links that the trace is certain about (match_witness.c); after prepare. */
+void match_node_witness(struct match_node *n, const struct msgtrace *t);
+/* The parts of match_node_run: learns from all calls, or from MATCH_LEARN_CALLS of them. */
+void match_node_learn(struct match_node *n, const struct gap_kernels *kernels);
+void match_node_learn_slices(struct match_node *n, const struct gap_kernels *kernels);
 /* Learns and matches. kernels are borrowed. */
 void match_node_run(struct match_node *n, const struct gap_kernels *kernels);
 void match_node_free(struct match_node *n);

@@ -6,6 +6,30 @@
 
 /* Rounds of "match every endpoint, then learn the delays again"; ends early when no link changes. */
 #define MATCH_ROUNDS 10
+/* Rounds of learning from samples, and how many samples (one exchange tried per call) each takes. */
+#define MATCH_SAMPLE_ROUNDS 20
+#define MATCH_SAMPLE_SWEEPS 8
+/* Samples taken while the temperature falls from 1 to 0. */
+#define MATCH_COOLING_SWEEPS 80
+/* Samples from which the probability of a link is counted. */
+#define MATCH_POSTERIOR_SWEEPS 100
+/* Links in the order of a queue are not considered if more than this share of the calls would not fit. */
+#define MATCH_ORDER_MISFITS 0.002
+/* A node with more calls learns from so many, in stretches of the trace; samples of the rest. */
+#define MATCH_LEARN_CALLS 16000
+#define MATCH_SLICES	  4
+#define MATCH_LONG_SWEEPS 30
+/* Share of steps that exchange all later calls too, or a run of calls; and, of those that exchange a
+ * single call, of those that give it for nothing. */
+#define MATCH_TAIL_SHARE 0.3
+#define MATCH_RUN_SHARE	 0.3
+#define MATCH_GIVE_SHARE 0.2
+/* Share of tails and runs that are cut at one time, not at calls of one kind. */
+#define MATCH_BY_TIME_SHARE 0.25
+/* Share of exchanges offered to any candidate, not to those that were seen to take the call; and the
+ * weight of the newest sample in what was seen. */
+#define MATCH_OFFER_ANY	 0.25
+#define MATCH_SEEN_SHARE 0.08
 /* What it costs, in nats, to say that a call was caused by no request at all. */
 #define MATCH_NONE_COST 60.0
 /* Calls of one request to one endpoint are told apart up to this ordinal; later ones share the last. */
@@ -20,7 +44,7 @@
 /* Weight, in samples, of a delay's broader relatives: the same delay over all callers, the same call
  * after any predecessor, and a delay of any length whatever. */
 #define MATCH_PRIOR_CLASS 4.0
-#define MATCH_PRIOR_FROM  0.5
+#define MATCH_PRIOR_FROM  3.0
 #define MATCH_PRIOR_ANY	  0.5
 /* Pseudo-count of each trigger of a call. */
 #define MATCH_PRIOR_MIX 1.0

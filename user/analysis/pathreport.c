@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/analysis/pathsimilar.h"
+#include "user/analysis/pathwindows.h"
 #include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
+
+enum {
+	NAME_SHOWN = 200, /* bytes of a pattern's name in lists */
+	RARE_MAX = 5
+};
 
 struct ranked {
 	uint64_t key;
@@ -119,28 +126,122 @@ static void put_line(const struct paths *p, uint32_t number, struct buf *out)
 	put_ns(out, (double)pat->total_ns / pat->cnt);
 	buf_puts(out, "  ");
 	paths__name(p, pat, &name);
-	escape_terminal(out, buf_str(&name), name.len_bytes > 200 ? 200 : name.len_bytes);
-	buf_puts(out, name.len_bytes > 200 ? " ...\n" : "\n");
+	escape_terminal(out, buf_str(&name),
+			name.len_bytes > NAME_SHOWN ? NAME_SHOWN : name.len_bytes);
+	buf_puts(out, name.len_bytes > NAME_SHOWN ? " ...\n" : "\n");
 	buf_free(&name);
+}
+
+struct slow {
+	double mean_ns;
+	uint32_t pattern;
+};
+
+static int slow_cmp(const void *a, const void *b)
+{
+	const struct slow *x = a, *y = b;
+
+	if (x->mean_ns != y->mean_ns)
+		return x->mean_ns > y->mean_ns ? -1 : 1;
+	return x->pattern < y->pattern ? -1 : x->pattern > y->pattern;
+}
+
+size_t pathreport_rare_slow(const struct paths *p, uint32_t *ret, size_t max)
+{
+	struct slow *slow = xcalloc(p->pattern_cnt + 1, sizeof(*slow));
+	double total_ns = 0, mean_ns;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < p->pattern_cnt; i++)
+		total_ns += (double)p->patterns[i].total_ns;
+	for (size_t i = 0; i < p->pattern_cnt; i++) {
+		const struct path_pattern *pat = &p->patterns[i];
+
+		mean_ns = (double)pat->total_ns / pat->cnt;
+		if ((double)pat->cnt < 0.01 * (double)p->root_cnt &&
+		    mean_ns > 2 * total_ns / (double)p->root_cnt)
+			slow[cnt++] = (struct slow){ mean_ns, (uint32_t)i };
+	}
+	if (cnt)
+		qsort(slow, cnt, sizeof(*slow), slow_cmp);
+	for (size_t i = 0; i < cnt && i < max; i++)
+		ret[i] = slow[i].pattern;
+	free(slow);
+	return cnt < max ? cnt : max;
+}
+
+static void put_groups(const struct paths *p, size_t top_cnt, struct buf *out)
+{
+	struct pathsimilar s;
+	size_t shown = 0;
+
+	pathsimilar_find(p, &s);
+	for (size_t i = 0; i < s.group_cnt && s.group_cnt < p->pattern_cnt; i++) {
+		const struct pathsimilar_group *g = &s.groups[i];
+		const char *name = strtab_get(&s.names, g->name_sid);
+
+		if (top_cnt && shown == top_cnt)
+			break;
+		if (!shown++)
+			buf_puts(out, "\nsimilar patterns as one (replicas differ in a number):\n"
+				      "     count patterns       mean  pattern\n");
+		buf_printf(out, "  %8llu %8u", (unsigned long long)g->instance_cnt, g->cnt);
+		put_ns(out, (double)g->total_ns / (double)g->instance_cnt);
+		buf_puts(out, "  ");
+		escape_terminal(out, name, strlen(name) > NAME_SHOWN ? NAME_SHOWN : strlen(name));
+		buf_puts(out, strlen(name) > NAME_SHOWN ? " ...\n" : "\n");
+	}
+	pathsimilar_free(&s);
+}
+
+static void put_windows(const struct paths *p, const struct pathreport_opts *o, struct buf *out)
+{
+	size_t cnt, shown = 0;
+	int64_t start_ns;
+	struct pathwindow_entry *e = pathwindows_count(p, o->window_ns, &cnt, &start_ns);
+
+	for (size_t i = 0, end; i < cnt; i = end) {
+		uint64_t sum = 0;
+
+		for (end = i; end < cnt && e[end].window == e[i].window; end++)
+			sum += e[end].cnt;
+		buf_puts(out, "\nwindow at ");
+		buf_put_duration(out, e[i].window * (uint64_t)o->window_ns);
+		buf_printf(out, ": %llu paths\n     count      burst  pattern\n",
+			   (unsigned long long)sum);
+		for (shown = i; shown < end && (!o->top_cnt || shown - i < o->top_cnt); shown++) {
+			struct buf name = { 0 };
+
+			paths__name(p, &p->patterns[e[shown].pattern], &name);
+			buf_printf(out, "  %8u %9.1fx  ", e[shown].cnt,
+				   pathwindow_burst(p, &e[shown], sum));
+			escape_terminal(out, buf_str(&name),
+					name.len_bytes > NAME_SHOWN ? NAME_SHOWN : name.len_bytes);
+			buf_putc(out, '\n');
+			buf_free(&name);
+		}
+	}
+	free(e);
 }
 
 void pathreport_text(const struct paths *p, const struct pathreport_opts *o, struct buf *out)
 {
-	uint32_t *rank = pathreport_rank(p, o->order);
+	uint32_t *rank = pathreport_rank(p, o->order), rare[RARE_MAX];
 	size_t cnt = o->top_cnt && o->top_cnt < p->pattern_cnt ? o->top_cnt : p->pattern_cnt;
+	size_t rare_cnt = pathreport_rare_slow(p, rare, RARE_MAX);
 
 	buf_put_grouped(out, p->root_cnt);
-	buf_puts(out, " paths in ");
+	buf_puts(out, p->root_cnt == 1 ? " path in " : " paths in ");
 	buf_put_grouped(out, p->pattern_cnt);
-	buf_puts(out, " patterns\n");
+	buf_puts(out, p->pattern_cnt == 1 ? " pattern\n" : " patterns\n");
 	for (size_t i = 0; i < cnt; i++)
 		put_pattern(p, rank[i], i, out);
-	(void)put_line;
+	put_groups(p, o->top_cnt, out);
+	if (rare_cnt)
+		buf_puts(out, "\nrare and slow:\n     count       mean  pattern\n");
+	for (size_t i = 0; i < rare_cnt; i++)
+		put_line(p, rare[i], out);
+	if (o->window_ns)
+		put_windows(p, o, out);
 	free(rank);
-}
-
-void pathreport_json(const struct paths *p, const struct pathreport_opts *o, struct json *j)
-{
-	(void)o;
-	json_u64(j, "paths", p->root_cnt);
 }

@@ -27,10 +27,11 @@ uint32_t *pathreport_rank(const struct paths *p, enum pathreport_order order);
 void pathreport_text(const struct paths *p, const struct pathreport_opts *o, struct buf *out);
 /* The same, with histograms, as members of the object that is open in j. */
 void pathreport_json(const struct paths *p, const struct pathreport_opts *o, struct json *j);
-/* Folded stacks: "caller;node;node SUM", own time in whole microseconds. */
-void pathreport_folded(const struct paths *p, struct buf *out);
-
 /* The position with the largest mean own delay. */
 size_t pathreport_slowest(const struct path_pos *pos, size_t cnt);
+
+/* Patterns that are rare and slow: under 1 % of the paths, and on average over twice as long as all paths are;
+ * slowest first, at most max numbers into ret. Returns how many. */
+size_t pathreport_rare_slow(const struct paths *p, uint32_t *ret, size_t max);
 
 #endif

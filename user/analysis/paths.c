@@ -46,7 +46,7 @@ static void link_children(struct paths *p)
 
 static uint32_t intern_shape(struct paths *p, uint32_t node, const uint32_t *subs, size_t cnt)
 {
-	uint64_t hash = hash_pair(hash_bytes(subs, cnt * sizeof(*subs)), node);
+	uint64_t hash = hash_pair(cnt ? hash_bytes(subs, cnt * sizeof(*subs)) : 0, node);
 	struct index_iter it = index_find(&p->shape_index, hash);
 	struct path_shape *s;
 
@@ -84,13 +84,17 @@ static void push_form(struct builder *b, uint32_t form, uint32_t call)
 }
 
 struct sibling {
+	const char *name;
 	uint32_t form, call;
 };
 
 static int sibling_cmp(const void *a, const void *b)
 {
 	const struct sibling *x = a, *y = b;
+	int by_name = strcmp(x->name, y->name);
 
+	if (by_name)
+		return by_name;
 	if (x->form != y->form)
 		return x->form < y->form ? -1 : 1;
 	return x->call < y->call ? -1 : x->call > y->call;
@@ -107,7 +111,9 @@ static void sort_overlapping(struct builder *b, const struct level *l)
 	uint32_t *at = &p->first_child[l->call];
 
 	for (size_t i = 0; i < cnt; i++)
-		s[i] = (struct sibling){ b->forms[l->base + i], b->form_calls[l->base + i] };
+		s[i] = (struct sibling){ msgtrace__node_name(p->t,
+							     p->shapes[b->forms[l->base + i]].node),
+					 b->forms[l->base + i], b->form_calls[l->base + i] };
 	for (size_t i = 0, end; i < cnt; i = end) {
 		int64_t latest_ns = calls[s[i].call].client_end_ns;
 
@@ -146,7 +152,8 @@ static uint32_t shape_of(struct builder *b, uint32_t root)
 		}
 		if (b->flags & PATHS_UNORDERED && b->form_cnt - l->base > 1)
 			sort_overlapping(b, l);
-		form = intern_shape(p, p->t->calls[l->call].callee, b->forms + l->base,
+		form = intern_shape(p, p->t->calls[l->call].callee,
+				    b->form_cnt > l->base ? b->forms + l->base : NULL,
 				    b->form_cnt - l->base);
 		b->form_cnt = l->base;
 		push_form(b, form, l->call);
@@ -295,21 +302,32 @@ struct writing {
 	uint32_t shape, next;
 };
 
+static const char *name_of(const struct paths *p, const char *const *names, uint32_t node)
+{
+	return names ? names[node] : msgtrace__node_name(p->t, node);
+}
+
 void paths__name(const struct paths *p, const struct path_pattern *pattern, struct buf *out)
+{
+	paths__name_as(p, pattern, NULL, out);
+}
+
+void paths__name_as(const struct paths *p, const struct path_pattern *pattern,
+		    const char *const *names, struct buf *out)
 {
 	struct writing *stack = NULL;
 	size_t cnt = 1, cap = 0;
 
 	stack = xgrow(stack, &cap, 1, sizeof(*stack));
 	stack[0] = (struct writing){ pattern->shape, 0 };
-	buf_puts(out, msgtrace__node_name(p->t, pattern->caller));
+	buf_puts(out, name_of(p, names, pattern->caller));
 	buf_puts(out, " > ");
 	while (cnt) {
 		struct writing *w = &stack[cnt - 1];
 		const struct path_shape *s = &p->shapes[w->shape];
 
 		if (!w->next)
-			buf_puts(out, msgtrace__node_name(p->t, s->node));
+			buf_puts(out, name_of(p, names, s->node));
 		if (w->next < s->cnt) {
 			uint32_t sub = p->subs[s->first + w->next];
 

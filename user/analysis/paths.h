@@ -89,6 +89,9 @@ size_t paths__instance(const struct paths *p, uint32_t root, uint32_t *calls, si
 
 /* The pattern as text: "C > WS1(AUTH AP1(DB1))". */
 void paths__name(const struct paths *p, const struct path_pattern *pattern, struct buf *out);
+/* The same with other names for nodes, by node. */
+void paths__name_as(const struct paths *p, const struct path_pattern *pattern,
+		    const char *const *names, struct buf *out);
 
 double delay_stats_sd_ns(const struct delay_stats *s);
 

@@ -98,20 +98,6 @@ void scoreboard_add(struct scoreboard *b, uint32_t hist, int64_t delay_ns, doubl
 	h->dense[bin + b->bins->cnt] += mass;
 }
 
-/* The width of the Gaussian around a bin. */
-static double sigma_of(const struct scoreboard *b, int bin)
-{
-	int64_t delay_ns = delaybins_mid_ns(b->bins, bin < 0 ? -1 - bin : bin);
-	double skew_bins;
-
-	if (!b->window_ns || !(b->smooth_bins > 0))
-		return b->smooth_bins;
-	skew_bins = (double)b->window_ns / 2 / ((double)delay_ns * log(DELAYBINS_RATIO));
-	if (skew_bins > SCOREBOARD_SIGMA_MAX)
-		skew_bins = SCOREBOARD_SIGMA_MAX;
-	return skew_bins > b->smooth_bins ? skew_bins : b->smooth_bins;
-}
-
 /* What a unit of mass gives to a bin `away` bins from it. Close to 1 when summed over all bins. */
 static double kernel(double sigma, int away)
 {
@@ -122,19 +108,39 @@ static double kernel(double sigma, int away)
 	return exp(-z * z / 2) / (sigma * 2.5066282746310002);
 }
 
+static double time_of(const struct scoreboard *b, int bin)
+{
+	double ns = (double)delaybins_mid_ns(b->bins, bin < 0 ? -1 - bin : bin);
+
+	return bin < 0 ? -ns : ns;
+}
+
+/* Under a window: what a unit of mass in bin `from` gives to bin `to`, both as times. */
+static double window_kernel(const struct scoreboard *b, int from, int to)
+{
+	double at_ns = time_of(b, from), away_ns = time_of(b, to) - at_ns;
+	double sigma_ns = b->smooth_bins * log(DELAYBINS_RATIO) * fabs(at_ns), z;
+
+	if (sigma_ns < (double)b->window_ns / 2)
+		sigma_ns = (double)b->window_ns / 2;
+	z = away_ns / sigma_ns;
+	return fabs(z) > KERNEL_REACH ? 0 : exp(-z * z / 2);
+}
+
 static void smooth_dense(const struct scoreboard *b, struct scoreboard_hist *h)
 {
-	int cnt = b->bins->cnt;
+	int cnt = b->bins->cnt, reach = (int)(b->smooth_bins * KERNEL_REACH);
 
 	h->smoothed = xcalloc((size_t)cnt * 2, sizeof(*h->smoothed));
+	if (b->window_ns)
+		reach = 2 * cnt;
 	for (int i = 0; i < 2 * cnt; i++) {
-		double sigma = sigma_of(b, i - cnt);
-		int reach = (int)(sigma * KERNEL_REACH);
-
 		if (!(h->dense[i] > 0))
 			continue;
 		for (int j = i - reach < 0 ? 0 : i - reach; j <= i + reach && j < 2 * cnt; j++)
-			h->smoothed[j] += h->dense[i] * kernel(sigma, j - i);
+			h->smoothed[j] +=
+				h->dense[i] * (b->window_ns ? window_kernel(b, i - cnt, j - cnt) :
+							      kernel(b->smooth_bins, j - i));
 	}
 }
 
@@ -156,7 +162,8 @@ double scoreboard_score(const struct scoreboard *b, uint32_t hist, int64_t delay
 	for (size_t i = 0; i < h->cnt; i++) {
 		if (b->smooth_bins > 0)
 			sum += h->sparse[i].mass *
-			       kernel(sigma_of(b, h->sparse[i].bin), bin - h->sparse[i].bin);
+			       (b->window_ns ? window_kernel(b, h->sparse[i].bin, bin) :
+					       kernel(b->smooth_bins, bin - h->sparse[i].bin));
 		else if (h->sparse[i].bin == bin)
 			return h->sparse[i].mass;
 	}

@@ -2,8 +2,11 @@
 /* The scoreboard of the nesting algorithm (specs B.2): a histogram of delays for each kind of nesting, and
  * its smoothing. Histograms of few delays are kept as lists, so that ten thousand rare kinds cost little.
  *
- * Smoothing spreads a bin's mass over its neighbours as a Gaussian of smooth_bins; under a window W for
- * skewed clocks it is at least W/2 wide in linear time, sigma_bins = W/2 / (delay ln 1.05), at most 60 bins.
+ * Smoothing spreads a bin's mass over its neighbours as a Gaussian of smooth_bins. Under a window W for skewed
+ * clocks delays may be near zero, where bins are far narrower than what they have to hold, and negative. Then a
+ * score is the mass around the delay in linear time, weighed by a Gaussian of W/2 or of smooth_bins if that is
+ * wider: bins of any width compare. (Specs B.2 spreads within bins, up to 60: peaks near zero lose by it.)
+ *
  * Negative delays, which only a window admits, have bins of their own: -k-1 for the delay of bin k. */
 #ifndef CP_USER_ANALYSIS_SCOREBOARD_H
 #define CP_USER_ANALYSIS_SCOREBOARD_H
@@ -14,10 +17,6 @@
 
 #include "user/analysis/delaybins.h"
 #include "user/base/index.h"
-
-enum {
-	SCOREBOARD_SIGMA_MAX = 60, /* bins */
-};
 
 struct scoreboard_hist;
 

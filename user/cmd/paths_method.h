@@ -19,13 +19,18 @@
 
 struct paths_opts {
 	int method; /* index into paths_method_names */
-	bool paper, json, links, compare, unordered, skip_bad;
+	bool ports, paper, json, links, compare, unordered, skip_bad;
 	uint64_t top_cnt, window_ns, skew_ns, dedup_ns;
 	int order; /* 0 by count, 1 by total latency */
 	double overlap_power, same_power, child_power, smooth_bins; /* < 0: the method's default */
 	bool return_order;
 	const char *output, *truth, *node_map;
 	struct opt_list network_nodes;
+	/* convolution */
+	uint64_t quantum_ns, max_lag_ns, max_hops, min_messages;
+	bool no_echo;
+	int anchor; /* 0 the hop before, 1 the root */
+	struct opt_list roots;
 };
 
 struct paths_run {

@@ -2,9 +2,14 @@
 /* A message trace from whatever a file holds; see msginput.h. */
 #include "user/exchange/msginput.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "user/base/mem.h"
+#include "user/exchange/msgspans.h"
 #include "user/exchange/msgtext.h"
+#include "user/exchange/pcap.h"
 #include "user/exchange/spantable.h"
 
 enum {
@@ -24,34 +29,55 @@ static int load_text(struct input *in, const struct msginput_opts *opts, struct 
 	return rc;
 }
 
-static enum msginput_kind detect(const char *head, size_t len_bytes)
+/* Reads one input unless it is a capture; those wait for each other. */
+static int load_one(struct input *in, const struct msginput_opts *opts, struct msgtrace *t,
+		    bool *is_capture, struct buf *notes, struct err *err)
 {
-	if (spantable_detect(head, len_bytes))
-		return MSGINPUT_SPAN_TABLE;
-	return MSGINPUT_TEXT;
+	const char *head;
+	ssize_t n = input_peek(in, PEEK_BYTES, &head, err);
+
+	*is_capture = false;
+	if (n < 0)
+		return (int)n;
+	*is_capture = pcap_detect(head, (size_t)n);
+	if (*is_capture)
+		return 0;
+	if (spantable_detect(head, (size_t)n))
+		return spantable_read(in, t, err);
+	if (msgspans_detect(head, (size_t)n))
+		return msgspans_read(in, t, notes, err);
+	return load_text(in, opts, t, notes, err);
 }
 
-int msginput_load(const char *path, const struct msginput_opts *opts, struct msgtrace *t,
-		  enum msginput_kind *kind, struct buf *notes, struct err *err)
+int msginput_load(char *const *paths, size_t cnt, const struct msginput_opts *opts,
+		  struct msgtrace *t, struct buf *notes, struct err *err)
 {
-	struct input *in;
-	const char *head;
-	ssize_t n;
-	int rc = input_open(path, &in, err);
+	struct pcap_opts pcap = { opts->ports, opts->map, opts->progress };
+	struct input **captures = xcalloc(cnt, sizeof(*captures));
+	size_t capture_cnt = 0;
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	n = input_peek(in, PEEK_BYTES, &head, err);
-	if (n < 0) {
-		rc = (int)n;
-		goto out;
+	for (size_t i = 0; i < cnt && !rc; i++) {
+		struct input *in;
+		bool is_capture = false;
+
+		rc = input_open(paths[i], &in, err);
+		if (rc)
+			break;
+		rc = load_one(in, opts, t, &is_capture, notes, err);
+		if (is_capture && capture_cnt == PCAP_FILES_MAX)
+			rc = err_set(err, -E2BIG, "more than %d captures at once", PCAP_FILES_MAX);
+		if (is_capture && !rc)
+			captures[capture_cnt++] = in;
+		else
+			input_close(in);
 	}
-	*kind = detect(head, (size_t)n);
-	if (*kind == MSGINPUT_SPAN_TABLE)
-		rc = spantable_read(in, t, err);
-	else
-		rc = load_text(in, opts, t, notes, err);
-out:
-	input_close(in);
+	if (!rc && opts->map)
+		nodemap__apply(opts->map, t);
+	if (!rc && capture_cnt)
+		rc = pcap_read(captures, capture_cnt, &pcap, t, notes, err);
+	for (size_t i = 0; i < capture_cnt; i++)
+		input_close(captures[i]);
+	free(captures);
 	return rc;
 }

@@ -12,22 +12,18 @@
 #include "user/base/input.h"
 #include "user/base/progress.h"
 #include "user/model/msgtrace.h"
+#include "user/model/nodemap.h"
 
 struct msginput_opts {
 	bool skip_bad;
+	bool ports;		   /* servers in captures are ADDRESS:PORT */
+	const struct nodemap *map; /* renames nodes; may be NULL */
 	const struct progress *progress;
 };
 
-enum msginput_kind {
-	MSGINPUT_TEXT,
-	MSGINPUT_SPAN_TABLE,
-	MSGINPUT_SPANS,
-	MSGINPUT_PCAP,
-};
-
-/* Appends a file's content to t. What was lost or left out on the way is appended to notes, a line each.
- * 0 with *kind, or a negative errno. */
-int msginput_load(const char *path, const struct msginput_opts *opts, struct msgtrace *t,
-		  enum msginput_kind *kind, struct buf *notes, struct err *err);
+/* Appends the contents of files to t; captures are merged with each other. What was lost or left out on the way
+ * is appended to notes, a line each. Neither messages nor calls are in order after it. 0, or a negative errno. */
+int msginput_load(char *const *paths, size_t cnt, const struct msginput_opts *opts,
+		  struct msgtrace *t, struct buf *notes, struct err *err);
 
 #endif

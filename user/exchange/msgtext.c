@@ -63,34 +63,43 @@ static int split(struct reader *r, char *line, size_t len_bytes)
 	}
 }
 
-/* [-]digits[.digits] in units of unit_ns; digits below a nanosecond are cut. */
-static int parse_time(struct reader *r, const struct field *f, int64_t *ret)
+/* digits[.digits] in units of unit_ns, up to *at == end; false if it does not fit. Digits below a nanosecond are
+ * cut. */
+static bool scan_time(const char **at, const char *end, int64_t unit_ns, int64_t *ret)
 {
-	const char *s = f->text, *end = s + f->len_bytes;
-	bool negative = s < end && *s == '-';
-	int64_t v = 0, place = r->unit_ns;
-	const char *digits;
+	const char *s = *at;
+	int64_t v = 0, place = unit_ns;
 
-	s += negative;
-	digits = s;
 	for (; s < end && *s >= '0' && *s <= '9'; s++)
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
-			return bad(r, "the timestamp is too large");
-	if (s == digits)
-		return bad(r, "the timestamp is not a number");
-	if (__builtin_mul_overflow(v, r->unit_ns, &v))
-		return bad(r, "the timestamp is too large");
+			return false;
+	if (__builtin_mul_overflow(v, unit_ns, &v))
+		return false;
 	if (s < end && *s == '.')
 		for (s++; s < end && *s >= '0' && *s <= '9'; s++) {
 			place /= 10;
 			if (__builtin_add_overflow(v, place * (*s - '0'), &v))
-				return bad(r, "the timestamp is too large");
+				return false;
 		}
+	*at = s;
+	*ret = v;
+	return v <= INT64_MAX / 2; /* so that differences of two times fit as well */
+}
+
+/* [-]digits[.digits] in units of unit_ns. */
+static int parse_time(struct reader *r, const struct field *f, int64_t *ret)
+{
+	const char *s = f->text, *end = s + f->len_bytes;
+	bool negative = s < end && *s == '-';
+	int64_t v;
+
+	s += negative;
+	if (s == end || *s < '0' || *s > '9')
+		return bad(r, "the timestamp is not a number");
+	if (!scan_time(&s, end, r->unit_ns, &v))
+		return bad(r, "the timestamp is too large");
 	if (s != end)
 		return bad(r, "the timestamp is not a number");
-	/* differences of two times must fit as well */
-	if (v > INT64_MAX / 2)
-		return bad(r, "the timestamp is too large");
 	*ret = negative ? -v : v;
 	return 0;
 }

@@ -284,6 +284,14 @@ void msgtrace__sort_calls(struct msgtrace *t)
 	free(places);
 }
 
+void msgtrace__cut_msgs(struct msgtrace *t, size_t cnt)
+{
+	for (size_t i = (cnt + MSG_CHUNK_CNT - 1) / MSG_CHUNK_CNT; i * MSG_CHUNK_CNT < t->msg_cnt;
+	     i++)
+		free(t->chunks[i]);
+	t->msg_cnt = cnt;
+}
+
 void msgtrace__drop_msgs(struct msgtrace *t, size_t cnt)
 {
 	for (size_t i = cnt / MSG_CHUNK_CNT; i-- > 0;) {

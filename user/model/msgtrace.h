@@ -132,6 +132,8 @@ struct call call_init(uint32_t caller, uint32_t callee, int64_t start_ns, int64_
  * if they are. Stable. O(n log n), O(n) when sorted. */
 void msgtrace__sort_msgs(struct msgtrace *t);
 void msgtrace__sort_calls(struct msgtrace *t);
+/* Forgets messages [cnt, msg_cnt). */
+void msgtrace__cut_msgs(struct msgtrace *t, size_t cnt);
 /* Gives back the memory of messages [0, cnt): they must not be looked at any more. */
 void msgtrace__drop_msgs(struct msgtrace *t, size_t cnt);
 
