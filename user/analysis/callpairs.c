@@ -181,6 +181,11 @@ static bool early_take(struct pairing *p, const struct msg *m)
 	return false;
 }
 
+static int64_t heard_ns(const struct msgtrace *t, size_t msg_no)
+{
+	return t->msg_heard_ns ? t->msg_heard_ns[msg_no] : MSG_UNHEARD;
+}
+
 static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
 {
 	struct msgtrace *t = p->t;
@@ -189,18 +194,21 @@ static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
 
 	c.id = m->id;
 	c.client_end_ns = NOT_ENDED;
+	if (heard_ns(t, msg_no) != MSG_UNHEARD)
+		c.server_start_ns = heard_ns(t, msg_no);
 	msgtrace__add_call(t, &c, t->msg_witness ? &t->msg_witness[msg_no] : NULL);
 	if (p->number) {
 		t->call_msg = xgrow(t->call_msg, &p->call_msg_cap, call + 1, sizeof(*t->call_msg));
 		t->call_msg[call] = (uint32_t)msg_no;
 	}
 	if (p->early_cnt && early_take(p, m))
-		t->calls[call].client_end_ns = m->time_ns;
+		t->calls[call].client_end_ns = t->calls[call].server_start_ns =
+			t->calls[call].server_end_ns = m->time_ns;
 	else
 		open_add(p, call);
 }
 
-static void on_ret(struct pairing *p, const struct msg *m)
+static void on_ret(struct pairing *p, const struct msg *m, size_t msg_no)
 {
 	uint32_t slot = open_find(p, m->receiver, m->sender, m->id);
 	struct call *c;
@@ -215,6 +223,12 @@ static void on_ret(struct pairing *p, const struct msg *m)
 	}
 	c = &p->t->calls[p->open[slot].call];
 	c->client_end_ns = c->server_end_ns = m->time_ns;
+	if (heard_ns(p->t, msg_no) != MSG_UNHEARD) {
+		c->client_end_ns = heard_ns(p->t, msg_no);
+		p->t->has_server_stamps = true;
+	}
+	if (c->server_start_ns > c->server_end_ns) /* the receiver's clock is ahead of the reply */
+		c->server_start_ns = c->server_end_ns;
 	p->stats->self_call_cnt += c->caller == c->callee;
 	unlink_open(p, slot);
 }
@@ -274,7 +288,7 @@ void callpairs_find(struct msgtrace *t, unsigned int flags, int64_t window_ns,
 		if (m->op == MSG_CALL)
 			on_call(&p, m, i);
 		else if (m->op == MSG_RET)
-			on_ret(&p, m);
+			on_ret(&p, m, i);
 		else
 			stats->oneway_cnt++;
 		if ((flags & CALLPAIRS_DROP_MSGS) && (i + 1) % MSG_CHUNK_CNT == 0)
