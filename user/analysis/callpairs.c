@@ -153,32 +153,44 @@ static uint64_t hash_early(uint32_t caller, uint32_t callee, uint32_t id)
 	return hash_pair((uint64_t)caller << 32 | callee, id);
 }
 
+/* The place for early returns of this key: the latest one counts, so that a key has one. NULL if there is none. */
+static struct early *early_find(struct pairing *p, uint32_t caller, uint32_t callee, uint32_t id)
+{
+	struct index_iter it = index_find(&p->early_index, hash_early(caller, callee, id));
+
+	for (; index_hit(&p->early_index, &it); index_next(&p->early_index, &it)) {
+		struct early *e = &p->early[it.elem];
+
+		if (e->caller == caller && e->callee == callee && e->id == id)
+			return e;
+	}
+	return NULL;
+}
+
 static void early_add(struct pairing *p, const struct msg *m)
 {
-	p->early = xgrow(p->early, &p->early_cap, p->early_cnt + 1, sizeof(*p->early));
-	p->early[p->early_cnt] = (struct early){ m->time_ns, m->receiver, m->sender, m->id, false };
-	index_add(&p->early_index, hash_early(m->receiver, m->sender, m->id),
-		  (uint32_t)p->early_cnt++);
+	struct early *e = early_find(p, m->receiver, m->sender, m->id);
+
+	if (!e) {
+		p->early = xgrow(p->early, &p->early_cap, p->early_cnt + 1, sizeof(*p->early));
+		index_add(&p->early_index, hash_early(m->receiver, m->sender, m->id),
+			  (uint32_t)p->early_cnt);
+		e = &p->early[p->early_cnt++];
+	}
+	*e = (struct early){ m->time_ns, m->receiver, m->sender, m->id, false };
 }
 
 /* Whether the call's RET has been here, within the window. */
 static bool early_take(struct pairing *p, const struct msg *m)
 {
-	struct index_iter it =
-		index_find(&p->early_index, hash_early(m->sender, m->receiver, m->id));
+	struct early *e = m->id ? early_find(p, m->sender, m->receiver, m->id) : NULL;
 
-	for (; m->id && index_hit(&p->early_index, &it); index_next(&p->early_index, &it)) {
-		struct early *e = &p->early[it.elem];
-
-		if (e->used || e->caller != m->sender || e->callee != m->receiver ||
-		    e->id != m->id || m->time_ns - e->time_ns > p->window_ns)
-			continue;
-		e->used = true;
-		p->stats->orphan_ret_cnt--;
-		p->stats->early_ret_cnt++;
-		return true;
-	}
-	return false;
+	if (!e || e->used || m->time_ns - e->time_ns > p->window_ns)
+		return false;
+	e->used = true;
+	p->stats->orphan_ret_cnt--;
+	p->stats->early_ret_cnt++;
+	return true;
 }
 
 static int64_t heard_ns(const struct msgtrace *t, size_t msg_no)
