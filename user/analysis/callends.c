@@ -7,6 +7,11 @@
 
 #include "user/base/mem.h"
 
+enum {
+	LOOKED_AT_MAX =
+		4096, /* ends of an edge, for a client's call: bounds what hostile tables cost */
+};
+
 /* An end of a call, for sorting by edge, then by start. */
 struct call_end {
 	uint64_t edge;
@@ -67,7 +72,7 @@ static size_t join_edge(struct msgtrace *t, const struct call_end *ends, size_t 
 		while (first < cnt && (!ends[first].is_server || gone[ends[first].call] ||
 				       ends[first].start_ns < ends[i].start_ns - window_ns))
 			first++;
-		for (size_t k = first; k < cnt; k++) {
+		for (size_t k = first; k < cnt && k < first + LOOKED_AT_MAX; k++) {
 			struct call *server = &t->calls[ends[k].call];
 
 			if (ends[k].start_ns > client->client_end_ns + window_ns)
