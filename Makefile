@@ -141,7 +141,7 @@ $(O)/tests/fuzz/%-replay: $(O)/tests/fuzz/%.o $(O)/tests/fuzz/replay.o $(LIB)
 check: check-unit check-golden check-fuzz ## unit, golden and corpus tests (no root needed)
 check-unit: $(UNIT) ## unit tests
 	$(Q)O=$(O) scripts/run-tests $(UNIT)
-check-golden: $(BIN) ## command line tests against stored output; ACCEPT=1 rewrites it
+check-golden: $(BIN) $(WORKLOADS) ## command line tests against stored output; ACCEPT=1 rewrites it
 	$(Q)O=$(O) scripts/run-tests $(if $(ACCEPT),--accept) $(GOLDEN)
 check-fuzz: $(REPLAYS) ## replay the fuzz corpus
 	$(Q)set -e; for r in $(REPLAYS); do n=$${r##*/fuzz_}; $$r tests/fuzz/corpus/$${n%-replay}; done
