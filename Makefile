@@ -45,18 +45,19 @@ LIB      := $(O)/libcauseprof.a
 BIN      := $(O)/causeprof
 UNIT     := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 WORKLOADS := $(patsubst %.c,$(O)/%,$(wildcard tests/workloads/*.c))
+TOOLS    := $(patsubst %.c,$(O)/%,$(wildcard tests/tools/*.c))
 FUZZERS  := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
-LIVE     := $(wildcard tests/live/test_*.sh)
+LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
-BENCH    := $(wildcard tests/bench/bench_*.sh)
+BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
 .PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
-tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)
@@ -121,11 +122,15 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(LIB)
 	$(call say,BENCH,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(O)/tests/tools/%: $(O)/tests/tools/%.o $(LIB)
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Workloads are targets of measurements: optimised, without frame pointers, like a distribution's programs.
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,LOAD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -MMD -MP $< -lpthread -lm -ldl -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -fomit-frame-pointer -fno-ipa-icf -MMD -MP $< -lpthread -lm -ldl -o $@
 
 # A fuzz target is one file: built with libFuzzer for "make fuzz", and with a small driver that replays
 # the corpus for "make check".
@@ -140,7 +145,7 @@ check-golden: $(BIN) ## command line tests against stored output; ACCEPT=1 rewri
 	$(Q)O=$(O) scripts/run-tests $(if $(ACCEPT),--accept) $(GOLDEN)
 check-fuzz: $(REPLAYS) ## replay the fuzz corpus
 	$(Q)set -e; for r in $(REPLAYS); do n=$${r##*/fuzz_}; $$r tests/fuzz/corpus/$${n%-replay}; done
-check-live: $(BIN) $(WORKLOADS) ## tests on this machine's kernel (root)
+check-live: $(BIN) $(WORKLOADS) $(TOOLS) ## tests on this machine's kernel (root)
 	$(Q)O=$(O) scripts/run-tests $(LIVE)
 check-vm: $(BIN) $(WORKLOADS) ## the live tests on other kernels, in emulation
 	$(Q)O=$(O) scripts/run-tests $(VM)
@@ -158,6 +163,7 @@ lint: $(GEN) ## layers, headers, sizes, formatting, static analysis
 	$(Q)scripts/check-size
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability,performance \
+		'-DDECLARE_LIBBPF_OPTS(type,name,...)=struct type name = { 0 }' '-D_Static_assert(c,m)=' \
 		--suppressions-list=scripts/cppcheck-suppress -D_GNU_SOURCE -I. -I$(O) user symbolize flamegraph
 format: ## rewrite the sources in the project's format
 	clang-format -i $(C_FILES)

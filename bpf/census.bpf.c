@@ -105,6 +105,7 @@ int cp_census_open(struct bpf_iter__task *ctx)
 		lose(CP_LOSS_NO_STORAGE, 0);
 		return 0;
 	}
+	identify(t, task);
 	process_found(task);
 	if (t->account.kind)
 		return 0; /* it has switched already */
@@ -131,7 +132,9 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	if (!t->process)
 		t->process = t->census_process;
 	/* a switch that came in between wins */
-	__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS);
+	sw.now_ns = t->account.since_ns;
+	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
+		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 	return 0;
 }
 
@@ -149,6 +152,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct account_piece first = {}, second = {};
+	struct account_switch sw = {};
 	struct where w = {};
 	struct cp_thread *t;
 
@@ -165,10 +169,12 @@ int cp_census_close(struct bpf_iter__task *ctx)
 	} else {
 		bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 
-		w.tid = tid_of(task);
+		w.tid = t->tid;
 		w.stack = by_census ? t->census_stack : t->stack;
 		w.process = by_census ? t->census_process : t->process;
-		account_close(&t->account, &cp_window, bpf_ktime_get_ns(), &first, &second);
+		sw.now_ns = bpf_ktime_get_ns();
+		put_raw(t, CP_RAW_CLOSE, &sw, 0);
+		account_close(&t->account, &cp_window, sw.now_ns, &first, &second);
 		if (first.kind == ACCOUNT_RUNNING) {
 			cp_running_done(t, &w, &first);
 		} else {

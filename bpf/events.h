@@ -16,6 +16,7 @@ enum cp_event_kind {
 	CP_EVENT_THREAD = 2,   /* a thread's books, when it died or the window closed */
 	CP_EVENT_INTERVAL = 3, /* one piece of time (--intervals) */
 	CP_EVENT_PROCESS = 4,  /* a process, or a new generation of its code */
+	CP_EVENT_RAW = 5,      /* what bpf/account.h is told, to replay it elsewhere */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
@@ -110,6 +111,27 @@ struct cp_event_interval {
 	__u32 pad;
 };
 
+enum cp_raw {
+	CP_RAW_CENSUS = 1, /* value = enum account_kind that it found */
+	CP_RAW_OUT = 2,
+	CP_RAW_IN = 3,
+	CP_RAW_WAKEUP = 4,
+	CP_RAW_BORN = 5,
+	CP_RAW_SAMPLE = 6,
+	CP_RAW_CLOSE = 7,
+};
+
+struct cp_event_raw {
+	__u8 event;
+	__u8 raw; /* enum cp_raw */
+	__u8 preempt, on_rq, sched_delayed;
+	__u8 pad[3];
+	__u32 tid;
+	__u32 value; /* prev_state, or a kind */
+	__u64 now_ns;
+	__u64 ran_ns;
+};
+
 /* Extra part flags, equal to enum part_flag. */
 enum cp_sum_flag {
 	CP_SUM_FILTERED = 8,
@@ -181,6 +203,7 @@ struct cp_config {
 	__u32 dwarf;				  /* 0 = frame pointers only */
 	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
 	__u32 census_scratch;			  /* its element in cp_scratch */
+	__u32 raw;				  /* send what bpf/account.h is told */
 	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
 };
 
@@ -204,6 +227,7 @@ _Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
 _Static_assert(sizeof(struct cp_event_process) == 64, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
+_Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");
 _Static_assert(sizeof(struct cp_sum_key) == 24, "map key");
 _Static_assert(sizeof(struct cp_mapping) == 40, "map value");
 #endif

@@ -14,6 +14,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 	u64 now_ns = bpf_ktime_get_ns(), charged_ns;
 	struct cp_process *p;
 	struct cp_cost *cost;
+	struct account_switch sw = {};
 	struct where w = {};
 	u32 zero = 0;
 
@@ -25,11 +26,13 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	cost->samples++;
+	sw.now_ns = now_ns;
+	put_raw(t, CP_RAW_SAMPLE, &sw, 0);
 	charged_ns = account_sample(&t->account, &cp_window, now_ns, &running);
 	if (!charged_ns)
 		return 0;
 	p = process_of(task);
-	w.tid = tid_of(task);
+	w.tid = t->tid;
 	w.process = p ? p->id : 0;
 	w.stack = stack_of_current(ctx, task, 1, p);
 	t->running_ns += running.end_ns - running.start_ns;

@@ -41,7 +41,9 @@ static __always_inline void look_at_witness(struct cp_thread *t, struct task_str
 	if (kept_ns < whole_ns && whole_ns)
 		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
 	t->exec_ns += gained_ns;
-	if (t->wait_kept_ns < t->wait_whole_ns)
+	if (t->run_since_ns <= cp_window.start_ns)
+		waited_ns = 0; /* the wait for this stay was over before the window */
+	else if (t->wait_kept_ns < t->wait_whole_ns)
 		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
 	t->delay_ns += waited_ns;
 }
@@ -72,37 +74,61 @@ static __always_inline void remember_wait(struct cp_thread *t, const struct acco
 	t->wait_kept_ns = wait->end_ns - wait->start_ns;
 }
 
-/* Pieces of waiting go where the thread was when it last left a CPU. */
-static __always_inline void waiting_done(struct cp_thread *t, struct where *w,
-					 struct account_piece *first, struct account_piece *second,
-					 bool by_census)
+struct pieces {
+	struct account_piece running, first, second;
+};
+
+/* verifier: the state machine as global functions, verified once: its branches would multiply with those of
+ * the walk */
+__weak int cp_account_out(struct cp_thread *t, struct account_switch *sw, struct pieces *p)
 {
-	w->stack = by_census ? t->census_stack : t->stack;
-	w->process = by_census ? t->census_process : t->process;
-	cp_interval_done(t, w, first);
-	cp_interval_done(t, w, second);
-	remember_wait(t, first, second);
+	if (!t || !sw || !p)
+		return 0;
+	return account_switch_out(&t->account, &cp_window, sw, &p->running, &p->first, &p->second);
+}
+
+__weak int cp_account_in(struct cp_thread *t, struct account_switch *sw, struct pieces *p)
+{
+	if (!t || !sw || !p)
+		return 0;
+	return account_switch_in(&t->account, &cp_window, sw, &p->running, &p->first, &p->second);
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+__weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
+{
+	struct where w = {};
+
+	if (!t || !p)
+		return 0;
+	w.tid = t->tid;
+	w.stack = by_census ? t->census_stack : t->stack;
+	w.process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, &w, &p->first);
+	cp_interval_done(t, &w, &p->second);
+	remember_wait(t, &p->first, &p->second);
+	return 0;
 }
 
 static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
 				  struct account_switch *sw)
 {
-	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	u32 by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct where w = { .tid = t->tid };
+	struct pieces pieces = {};
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
-	if (account_switch_out(&t->account, &cp_window, sw, &running, &first, &second)) {
+	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
+	if (cp_account_out(t, sw, &pieces)) {
 		t->run_since_ns = sw->now_ns - sw->ran_ns;
 		lose(CP_LOSS_SWITCH_UNSEEN, sw->now_ns - t->run_since_ns);
-		waiting_done(t, &w, &first, &second, by_census);
+		cp_waiting_done(t, &pieces, by_census);
 	}
-	w.stack = 0;
 	w.process = t->process;
-	cp_running_done(t, &w, &running);
+	cp_running_done(t, &w, &pieces.running);
 	look_at_witness(t, task, sw->now_ns);
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
@@ -120,26 +146,27 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 				  struct account_switch *sw)
 {
-	bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-	struct account_piece running = {}, first = {}, second = {};
-	struct where w = { .tid = tid_of(task) };
+	u32 by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	struct where w = { .tid = t->tid };
+	struct pieces pieces = {};
 	int unseen;
 
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
-	unseen = account_switch_in(&t->account, &cp_window, sw, &running, &first, &second);
-	if (unseen && (first.kind || running.kind))
+	put_raw(t, CP_RAW_IN, sw, 0);
+	unseen = cp_account_in(t, sw, &pieces);
+	if (unseen && (pieces.first.kind || pieces.running.kind))
 		lose(unseen == ACCOUNT_UNSEEN_WAKEUP ? CP_LOSS_WAKEUP_UNSEEN :
 						       CP_LOSS_SWITCH_UNSEEN,
 		     0);
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
-		cp_running_done(t, &w, &running);
+		cp_running_done(t, &w, &pieces.running);
 		t->stack = 0;
-		by_census = false;
+		by_census = 0;
 	}
-	waiting_done(t, &w, &first, &second, by_census);
+	cp_waiting_done(t, &pieces, by_census);
 	t->run_since_ns = sw->now_ns;
 	account_done(t, sw->now_ns);
 }
@@ -186,9 +213,13 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(cp_wakeup, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
+	struct account_switch sw = {};
 
-	if (t)
-		account_wakeup(&t->account, bpf_ktime_get_ns());
+	if (!t)
+		return 0;
+	sw.now_ns = bpf_ktime_get_ns();
+	put_raw(t, CP_RAW_WAKEUP, &sw, 0);
+	account_wakeup(&t->account, sw.now_ns);
 	return 0;
 }
 
@@ -196,12 +227,15 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 {
 	struct cp_thread *t = thread_of(task);
-	u64 now_ns = bpf_ktime_get_ns();
+	struct account_switch sw = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!t || !account_born(&t->account, now_ns))
+	if (!t)
 		return 0;
-	t->first_ns = now_ns;
-	if (now_ns >= cp_window.start_ns)
+	put_raw(t, CP_RAW_BORN, &sw, 0);
+	if (!account_born(&t->account, sw.now_ns))
+		return 0;
+	t->first_ns = sw.now_ns;
+	if (sw.now_ns >= cp_window.start_ns)
 		t->flags |= CP_THREAD_BORN;
 	return 0;
 }
@@ -219,6 +253,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 		lose(CP_LOSS_NO_STORAGE, 0);
 		return 0;
 	}
+	identify(t, task);
 	process_forked(bpf_get_current_task_btf(), task, clone_flags);
 	return 0;
 }
@@ -233,7 +268,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		return 0;
 	p = process_of(task);
 	/* what ran before belongs to the old program */
-	flush_unsampled(t, tid_of(task), p ? p->id : 0);
+	flush_unsampled(t, p ? p->id : 0);
+	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
 	process_changed(task, CP_PROCESS_EXEC);
 	return 0;

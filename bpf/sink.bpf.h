@@ -52,6 +52,32 @@ __weak int cp_put_interval(struct cp_event_interval *from)
 	return 0;
 }
 
+__weak int cp_put_raw(struct cp_event_raw *from)
+{
+	if (from && bpf_ringbuf_output(&cp_ring, from, sizeof(*from), ring_flags()))
+		lose(CP_LOSS_RING_FULL_INTERVAL, 0);
+	return 0;
+}
+
+static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
+				    const struct account_switch *sw, u32 value)
+{
+	struct cp_event_raw e = {
+		.event = CP_EVENT_RAW,
+		.raw = raw,
+		.preempt = sw->preempt,
+		.on_rq = sw->on_rq,
+		.sched_delayed = sw->sched_delayed,
+		.tid = t->tid,
+		.value = value,
+		.now_ns = sw->now_ns,
+		.ran_ns = sw->ran_ns,
+	};
+
+	if (cp_config.raw)
+		cp_put_raw(&e);
+}
+
 static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, u64 ns, u64 cnt)
 {
 	struct cp_sum_key key = {
@@ -110,7 +136,7 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 	else
 		t->runnable_ns += ns;
 	if (filtered_out(p)) {
-		flags |= CP_SUM_FILTERED;
+		flags = (flags & ~ACCOUNT_THROUGHOUT) | CP_SUM_FILTERED;
 		at.stack = 0;
 	}
 	if (cp_config.intervals)
@@ -132,10 +158,10 @@ __weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_
 }
 
 /* What is left of the running time when a thread ends goes to its last sampled stack. */
-static __always_inline void flush_unsampled(struct cp_thread *t, u32 tid, u32 process)
+static __always_inline void flush_unsampled(struct cp_thread *t, u32 process)
 {
 	u64 ns = t->account.unsampled_ns;
-	struct where w = { .tid = tid, .stack = t->sample_stack, .process = t->sample_process };
+	struct where w = { .tid = t->tid, .stack = t->sample_stack, .process = t->sample_process };
 	u32 flags = 0;
 
 	t->account.unsampled_ns = 0;
@@ -163,7 +189,7 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	if (t->reported)
 		return;
 	t->reported = 1;
-	flush_unsampled(t, tid_of(task), t->process);
+	flush_unsampled(t, t->process);
 	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, t->running_ns + t->runnable_ns + t->blocked_ns);
@@ -174,8 +200,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	e->flags = t->flags & ~(CP_THREAD_ALONE | CP_WANTED);
 	if (!t->account.ran && t->blocked_ns && !t->runnable_ns)
 		e->flags |= CP_THREAD_ASLEEP;
-	e->tid = tid_of(task);
-	e->tgid = tid_of(task->group_leader);
+	e->tid = t->tid;
+	e->tgid = t->tgid;
 	e->process = t->process;
 	e->first_ns = t->first_ns < cp_window.start_ns ? cp_window.start_ns : t->first_ns;
 	e->last_ns = last_ns;
@@ -188,8 +214,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	e->involuntary_cnt = t->involuntary_cnt;
 	e->sample_cnt = t->sample_cnt;
 	e->unsampled_ns = unsampled_ns;
-	e->ns_tid = ns_tid_of(task);
-	e->ns_tgid = ns_tid_of(task->group_leader);
+	e->ns_tid = t->ns_tid;
+	e->ns_tgid = t->ns_tgid;
 	__builtin_memcpy(e->comm, task->comm, sizeof(e->comm));
 	bpf_ringbuf_submit(e, ring_flags());
 }

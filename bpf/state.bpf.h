@@ -42,6 +42,8 @@ enum cp_loss_cause {
 /* A thread that is watched. */
 struct cp_thread {
 	struct account account;
+	u32 tid, tgid, ns_tid,
+		ns_tgid;    /* noted while it lives: a dead task has no number any more */
 	u32 stack, process; /* of the last switch-out */
 	u32 census_stack, census_process;
 	u32 sample_stack, sample_process;
@@ -179,6 +181,14 @@ static __always_inline u32 ns_tid_of(struct task_struct *task)
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
 	return pid ? pid_at_level(pid, BPF_CORE_READ(pid, level)) : 0;
+}
+
+static __always_inline void identify(struct cp_thread *t, struct task_struct *task)
+{
+	t->tid = tid_of(task);
+	t->tgid = tid_of(task->group_leader);
+	t->ns_tid = ns_tid_of(task);
+	t->ns_tgid = ns_tid_of(task->group_leader);
 }
 
 #endif

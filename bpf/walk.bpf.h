@@ -318,6 +318,8 @@ static __always_inline u64 find_cfa(struct walk_ctx *c, u64 row, const bool cens
 	case ROW_RSP:
 	case ROW_RA_RDI:
 		return w->sp + off;
+	case ROW_RSP_FAR:
+		return w->sp + row_far_off(row) * 8;
 	case ROW_RBP:
 		return w->bp + off;
 	case ROW_PLT:
@@ -345,8 +347,10 @@ static __always_inline u32 row_rbx(u64 row)
 {
 	u32 kind = row_kind(row);
 
-	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ? ROW_RBX_LOST :
-										   row_x(row);
+	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ||
+			       kind == ROW_RSP_FAR ?
+		       ROW_RBX_LOST :
+		       row_x(row);
 }
 
 /* Restores the caller's rbp and rbx, as far as the row knows them. */
@@ -355,6 +359,7 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 	struct walk *w = c->walk;
 	s64 rbp = row_rbp(row);
 	u32 rbx = row_rbx(row);
+	u64 addr;
 
 	if (rbx >= 2) {
 		if (!read_word(c, cfa - 8 * (u64)rbx, &w->bx, census))
@@ -364,7 +369,15 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 	}
 	if (rbp == ROW_RBP_SAME)
 		return true;
-	return read_word(c, rbp == ROW_RBP_AT_RBP ? w->bp : cfa + rbp * 8, &w->bp, census);
+	addr = cfa + rbp * 8;
+	if (rbp == ROW_RBP_AT_RBP) {
+		addr = w->bp;
+		if (addr < w->sp || addr >= cfa)
+			return true; /* gcc goes on saying this where the epilogue has restored rbp */
+	}
+	if (!read_word(c, addr, &w->bp, census))
+		w->bp = 0; /* mostly nobody needs it; no rule takes 0 for a place above rsp */
+	return true;
 }
 
 static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool census)

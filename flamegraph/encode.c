@@ -70,7 +70,7 @@ void flame_encoding__put_names(const struct flame_encoding *e, const struct flam
 	}
 }
 
-static void put_digits(struct buf *out, double v)
+void flame_encoding__put_digits(struct buf *out, double v)
 {
 	static const char alphabet[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -109,10 +109,10 @@ static void put_columns(const struct flame_encoding *e, const struct flame_tree 
 		return;
 	for (uint32_t i = 0; i < t->col_cnt; i++)
 		mask |= (uint32_t)(row[i] > 0) << i;
-	put_digits(out, mask);
+	flame_encoding__put_digits(out, mask);
 	for (uint32_t i = 0; i < t->col_cnt; i++)
 		if (row[i] > 0)
-			put_digits(out, scaled(e, row[i]));
+			flame_encoding__put_digits(out, scaled(e, row[i]));
 }
 
 void flame_encoding__put_boxes(const struct flame_encoding *e, const struct flame_tree *t,
@@ -128,17 +128,17 @@ void flame_encoding__put_boxes(const struct flame_encoding *e, const struct flam
 
 		if (start < cursor[b->depth])
 			start = cursor[b->depth]; /* rounding */
-		put_digits(out, i ? depth + 1 - b->depth : 0);
+		flame_encoding__put_digits(out, i ? depth + 1 - b->depth : 0);
 		depth = b->depth;
-		put_digits(out, e->name_numbers[t->nodes[b->node].name] - 1);
-		put_digits(out, start - cursor[depth]);
-		put_digits(out, c->of_box[i]);
+		flame_encoding__put_digits(out, e->name_numbers[t->nodes[b->node].name] - 1);
+		flame_encoding__put_digits(out, start - cursor[depth]);
+		flame_encoding__put_digits(out, c->of_box[i]);
 		if (c->bar)
-			put_digits(out, c->bar[i]);
-		put_digits(out, width);
-		put_digits(out, scaled(e, self_of(t, b->node, o)));
+			flame_encoding__put_digits(out, c->bar[i]);
+		flame_encoding__put_digits(out, width);
+		flame_encoding__put_digits(out, scaled(e, self_of(t, b->node, o)));
 		if (e->counts)
-			put_digits(out, (double)e->cnts[b->node]);
+			flame_encoding__put_digits(out, (double)e->cnts[b->node]);
 		put_columns(e, t, b->node, out);
 		cursor[depth] = start + width;
 		cursor[depth + 1] = start;

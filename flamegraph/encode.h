@@ -40,6 +40,7 @@ void flame_encoding__put_names(const struct flame_encoding *e, const struct flam
 void flame_encoding__put_boxes(const struct flame_encoding *e, const struct flame_tree *t,
 			       const struct flame_layout *l, const struct flame_colors *c,
 			       const struct flame_opts *o, struct buf *out);
+void flame_encoding__put_digits(struct buf *out, double v); /* v >= 0, below 2^63 */
 void flame_encoding__fini(struct flame_encoding *e);
 
 #endif

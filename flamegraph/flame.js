@@ -6,6 +6,23 @@
 "use strict";
 var NS = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
 
+var digit = new Uint8Array(128);
+for (var a = 0; a < 64; a++)
+	digit["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".charCodeAt(a)] = a;
+var pair = [0, 0];
+/* The number at a place of the text, and the place behind it; the same array each time. */
+function numberAt(text, at) {
+	var v = 0, unit = 1, c;
+	do {
+		c = digit[text.charCodeAt(at++) & 127];
+		v += (c & 31) * unit;
+		unit *= 32;
+	} while (c > 31);
+	pair[0] = v;
+	pair[1] = at;
+	return pair;
+}
+
 function start(svg) {
 	if (svg.dataset.started) return;
 	svg.dataset.started = "1";
@@ -27,17 +44,11 @@ function start(svg) {
 			name: new Uint32Array(n), depth: new Uint32Array(n), parent: new Uint32Array(n),
 			last: new Uint32Array(n), color: new Uint16Array(n), bar: new Uint16Array(n), rows: []
 		};
-		var digit = new Uint8Array(128), at = 0;
-		var alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-		for (var a = 0; a < 64; a++) digit[alphabet.charCodeAt(a)] = a;
+		var at = 0;
 		function number() {
-			var v = 0, unit = 1;
-			for (;;) {
-				var c = digit[text.charCodeAt(at++) & 127];
-				v += (c & 31) * unit;
-				if (c < 32) return v;
-				unit *= 32;
-			}
+			var n = numberAt(text, at);
+			at = n[1];
+			return n[0];
 		}
 		var depth = -1, cursor = [0], open = [];
 		for (var i = 0; i < n; i++) {
@@ -65,6 +76,56 @@ function start(svg) {
 		return d;
 	}
 
+	/* A range of time slices instead of all: new weights for the same boxes. */
+	var whole = null, slices = null, ranged = false;
+	function readSlices() {
+		var text = document.getElementById("slices").innerHTML, at = 0, slice = 0;
+		slices = [];
+		function number() {
+			var n = numberAt(text, at);
+			at = n[1];
+			return n[0];
+		}
+		while (at < text.length) {
+			slice += number();
+			slices.push([slice, number(), conf.columns.length > 1 ? number() : 0, number()]);
+		}
+	}
+	function chooseRange(range) {
+		var d = tables(), cols = conf.columns.length, i, k;
+		if (!slices) readSlices();
+		if (!whole) whole = { start: d.start.slice(), width: d.width.slice(), self: d.self.slice(), value: d.value.slice() };
+		zoomed = 0;
+		trail = [];
+		focus = -1;
+		if (!range) {
+			["start", "width", "self", "value"].forEach(function (key) { d[key].set(whole[key]); });
+		} else {
+			d.self.fill(0);
+			d.value.fill(0);
+			slices.forEach(function (s) {
+				if (s[0] < range[0] || s[0] > range[1]) return;
+				d.self[s[1]] += s[3];
+				if (cols > 1) d.value[s[1] * cols + s[2]] += s[3];
+			});
+			d.width.set(d.self);
+			for (i = d.n - 1; i > 0; i--) {
+				d.width[d.parent[i]] += d.width[i];
+				for (k = 0; k < cols && cols > 1; k++) d.value[d.parent[i] * cols + k] += d.value[i * cols + k];
+			}
+			var next = new Float64Array(d.n);
+			next[0] = d.self[0];
+			for (i = 1; i < d.n; i++) {
+				d.start[i] = next[d.parent[i]];
+				next[d.parent[i]] += d.width[i];
+				next[i] = d.start[i] + d.self[i];
+			}
+		}
+		ranged = !!range;
+		if (d.width[0]) draw();
+		return d.width[0];
+	}
+
 	/* Geometry */
 	function top(depth) {
 		return conf.inverted ? conf.top + depth * conf.frame :
@@ -83,6 +144,7 @@ function start(svg) {
 			var mid = (lo + hi + 1) >> 1;
 			if (d.start[row[mid]] <= at) lo = mid; else hi = mid - 1;
 		}
+		while (lo && !d.width[row[lo]]) lo--; /* nothing of it in this range of time */
 		var i = row[lo];
 		if (isAbove(i)) return i;
 		return i >= zoomed && i <= d.last[zoomed] && at >= d.start[i] && at <= d.start[i] + d.width[i] ? i : -1;
@@ -185,6 +247,19 @@ function start(svg) {
 		var y = top(tables().depth[i]);
 		sink.push("M", x1.toFixed(1), " ", y, "h", w.toFixed(1), "v", conf.frame - 1, "h-", w.toFixed(1), "z");
 	}
+	/* In a range of time a frame's classes are others than in the whole: its colour, made as in palette.c. */
+	function mixed(i) {
+		var cols = conf.columns.length, sum = [0, 0, 0], most = 0, paper = [246, 243, 238], d = tables(), k;
+		for (k = 0; k < cols; k++) {
+			var part = d.value[i * cols + k] / d.width[i], rgb = parseInt((conf.columns[k].color || "#b0b0b0").slice(1), 16);
+			most = Math.max(most, part);
+			for (var c = 0; c < 3; c++) sum[c] += part * (rgb >> (16 - 8 * c) & 255);
+		}
+		var strength = Math.max(0.5, Math.min(1, 0.5 + (most - 0.6) / 0.6)), out = 0;
+		for (k = 0; k < 3; k++)
+			out = out * 256 + Math.min(252, Math.round((paper[k] + strength * (sum[k] - paper[k])) / 4) * 4);
+		return "#" + out.toString(16).padStart(6, "0");
+	}
 	function draw() {
 		var d = tables(), k = inner / d.width[zoomed], wide = {}, thin = {}, bars = {}, texts = [], runs = [];
 		var cols = conf.columns.length, h = conf.frame - 1, i;
@@ -193,7 +268,7 @@ function start(svg) {
 			sink(bars, color).push("M", x.toFixed(1), " ", top(d.depth[i]) + conf.bar / 2, "h", w.toFixed(1));
 		}
 		function box(i, x, w) {
-			var key = hits && hits[i] ? "hit" : "c" + d.color[i];
+			var key = hits && hits[i] ? "hit" : ranged && cols > 1 ? mixed(i) : "c" + d.color[i];
 			if (w < 1) { sliver(i, x, w, key); return; }
 			drawn(i, x, w, sink(w < 3 ? thin : wide, isAbove(i) ? key + " parent" : key));
 			if (w >= 3 && conf.change && d.bar[i]) bar(i, x, w, "c" + (d.bar[i] - 1));
@@ -229,9 +304,15 @@ function start(svg) {
 		}
 		var g = document.createElementNS(NS, "g");
 		g.setAttribute("id", "view");
-		for (var key in thin) add(g, "path", { class: key, d: thin[key].join("") });
-		for (key in wide) add(g, "path", { class: key + " edge", d: wide[key].join("") });
-		for (key in bars)
+		function paint(set, edge) {
+			for (var key in set) {
+				var e = add(g, "path", { class: (key[0] === "#" ? key.slice(8) : key) + edge, d: set[key].join("") });
+				if (key[0] === "#") e.setAttribute("fill", key.slice(0, 7));
+			}
+		}
+		paint(thin, "");
+		paint(wide, " edge");
+		for (var key in bars)
 			add(g, "path", conf.change ? { class: "bar s" + key, d: bars[key].join("") } :
 				{ class: "bar", stroke: conf.columns[key].color || "#b0b0b0", d: bars[key].join("") });
 		for (var t = 0; t < texts.length; t++) {
@@ -480,9 +561,13 @@ function start(svg) {
 		var p = toPicture(e), i = boxAt(p.x, p.y);
 		if (i >= 0) { tip.classList.add("hide"); zoom(i); }
 	});
-	(svg.ownerDocument.documentElement === svg ? window : svg).addEventListener("keydown", keydown);
+	window.addEventListener("keydown", function (e) {
+		if (svg.getClientRects().length && !/^(INPUT|BUTTON)$/.test(e.target.tagName || "")) keydown(e);
+	});
+	svg.flameRange = chooseRange;
 	restoreState();
 	(window.requestIdleCallback || setTimeout)(tables); /* ready for the first click */
 }
-document.querySelectorAll("svg.flame").forEach(start);
+window.startFlame = start; /* of a page's tabs the one that is shown, others when they are */
+[].forEach.call(document.querySelectorAll("svg.alone, .tab.shown svg.flame"), start);
 })();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/base/escape.h"
+#include "user/base/foldtext.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 
@@ -22,6 +23,7 @@ struct folded {
 	struct buf head; /* lines read ahead to decide on the counts, each behind its length */
 	size_t head_at;
 	uint64_t head_line_no;
+	struct buf text; /* one unescaped frame */
 	struct flame_str *frames;
 	size_t frame_cap;
 	bool negative_ok;
@@ -224,33 +226,43 @@ static size_t split_plain(struct folded *f, const char *start, const char *end)
 	return cnt;
 }
 
-/* With escapes: turns "\;" into ";", in place. */
-static size_t split_escaped(struct folded *f, char *s, const char *end)
+static size_t split_at_entities(struct folded *f, const char *start, const char *end)
 {
-	char *start = s, *to = s;
 	size_t cnt = 0;
 
-	for (const char *from = s; from < end; from++) {
-		if (*from == ';' && !ends_entity(start, to)) {
-			put_frame(f, cnt++, start, to);
-			start = to = s + (from + 1 - s);
+	for (const char *semi = start; (semi = memchr(semi, ';', (size_t)(end - semi))); semi++) {
+		if (ends_entity(start, semi))
 			continue;
-		}
-		if (*from == '\\' && from + 1 < end && from[1] == ';')
-			from++;
-		*to++ = *from;
+		put_frame(f, cnt++, start, semi);
+		start = semi + 1;
 	}
-	put_frame(f, cnt++, start, to);
+	put_frame(f, cnt++, start, end);
 	return cnt;
+}
+
+/* Undoes the escapes of our own folded text, in place: it only ever gets shorter. */
+static void unescape_frames(struct folded *f, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		struct flame_str *frame = &f->frames[i];
+
+		if (!foldtext_has_escape(frame->s, frame->len_bytes))
+			continue;
+		buf_reset(&f->text);
+		foldtext_unescape(&f->text, frame->s, frame->len_bytes);
+		frame->len_bytes = f->text.len_bytes;
+		memcpy((char *)frame->s, buf_str(&f->text), frame->len_bytes);
+	}
 }
 
 /* Empty fields at the end vanish, others are frames. */
 static size_t split_frames(struct folded *f, char *s, size_t len_bytes)
 {
-	bool escaped = memchr(s, '\\', len_bytes) || memchr(s, '&', len_bytes);
-	size_t cnt =
-		escaped ? split_escaped(f, s, s + len_bytes) : split_plain(f, s, s + len_bytes);
+	size_t cnt = memchr(s, '&', len_bytes) ? split_at_entities(f, s, s + len_bytes) :
+						 split_plain(f, s, s + len_bytes);
 
+	if (memchr(s, '\\', len_bytes))
+		unescape_frames(f, cnt);
 	while (cnt && !f->frames[cnt - 1].len_bytes)
 		cnt--;
 	return cnt;
@@ -315,6 +327,7 @@ void folded_close(struct folded *f)
 	if (!f)
 		return;
 	buf_free(&f->head);
+	buf_free(&f->text);
 	free(f->frames);
 	free(f);
 }

@@ -6,8 +6,8 @@
  *	main;parse 80 95            two counts, before and after: a differential file
  *	main;read;[sleep] 7         a last frame in brackets may tell the class of time, see class.h
  *
- * Only the last field is the count, so names may hold blanks and digits, and end in blanks or be one. "\;" stands for a ";" inside of a
- * name, and the ";" of an XML entity ("&lt;") is part of the name. Lines that start with "#" and empty lines are skipped. CRLF, a UTF-8 byte order mark and a missing
+ * Only the last field is the count, so names may hold blanks and digits, and end in blanks or be one. "\x3b" stands for a ";"
+ * inside of a name (user/base/foldtext.h has all escapes), and the ";" of an XML entity ("&lt;") is part of the name. Lines that start with "#" and empty lines are skipped. CRLF, a UTF-8 byte order mark and a missing
  * last newline are fine; UTF-16 is refused by name. A line without a count is counted and skipped.
  * Whether the file is differential is decided once, from its first lines: all of them have two counts. */
 #ifndef CP_FLAMEGRAPH_FOLDED_H

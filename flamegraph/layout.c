@@ -20,6 +20,11 @@ static double self_width(const struct flame_tree *t, uint32_t node, enum flame_w
 static void sum_widths(struct flame_layout *l, const struct flame_tree *t, enum flame_width_by by)
 {
 	l->widths = xcalloc(t->node_cnt, sizeof(*l->widths));
+	for (size_t n = 0; by != FLAME_BY_UNION && n < t->node_cnt; n++)
+		l->widths[n] = flame_tree__total(t, (uint32_t)n,
+						 by == FLAME_BY_AFTER ? FLAME_AFTER : FLAME_BEFORE);
+	if (by != FLAME_BY_UNION)
+		return;
 	for (size_t n = t->node_cnt; n--;) {
 		l->widths[n] += self_width(t, (uint32_t)n, by);
 		if (n)

@@ -44,25 +44,36 @@ static void put_notes(struct buf *out, const char *notes)
 	buf_puts(out, " -->\n");
 }
 
-/* Colours, background and the font, in front of the fixed part of the style. */
-static void put_style(const struct flame_picture *p, struct buf *out)
+static void put_font(const char *font_type, struct buf *out)
 {
-	const struct flame_opts *o = p->opts;
-
-	buf_puts(out, "<style>text{font-family:\"");
-	for (const char *c = o->font_type; *c;
-	     c++) /* a list of names; nothing that ends the rule */
+	buf_puts(out, "font-family:\"");
+	for (const char *c = font_type; *c; c++) /* a list of names; nothing that ends the rule */
 		if (strchr(" ,.-_", *c) || (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
 		    (*c >= 'a' && *c <= 'z'))
 			buf_puts(out, *c == ',' ? "\",\"" : (char[2]){ *c, 0 });
-	buf_printf(out, "\",\"DejaVu Sans\",sans-serif;font-size:%gpx}\n", o->font_size_px);
-	buf_printf(out, ".title{font-size:%gpx}\n", o->font_size_px + 5);
+	buf_puts(out, "\",\"DejaVu Sans\",sans-serif;");
+}
+
+/* Colours and the font, in front of the fixed part of the style. In a page with several pictures each rule is
+ * for one of them, and the fixed part stands in the page's head. */
+static void put_style(const struct flame_picture *p, struct buf *out)
+{
+	const struct flame_opts *o = p->opts;
+	char scope[32] = "";
+
+	if (p->scope)
+		snprintf(scope, sizeof(scope), ".%s ", p->scope);
+	buf_printf(out, "<style>\n%stext{", scope);
+	put_font(o->font_type, out);
+	buf_printf(out, "font-size:%gpx}\n%s.title{font-size:%gpx}\n", o->font_size_px, scope,
+		   o->font_size_px + 5);
 	for (size_t i = 0; i < p->colors.rgb_cnt; i++)
-		buf_printf(out, ".c%zu{fill:#%06x}", i, p->colors.rgb[i]);
+		buf_printf(out, "%s.c%zu{fill:#%06x}", scope, i, p->colors.rgb[i]);
 	for (size_t i = 0; p->change && i < p->colors.rgb_cnt; i++)
-		buf_printf(out, ".sc%zu{stroke:#%06x}", i, p->colors.rgb[i]);
+		buf_printf(out, "%s.sc%zu{stroke:#%06x}", scope, i, p->colors.rgb[i]);
 	buf_puts(out, "\n");
-	buf_puts(out, flame_css);
+	if (!p->scope)
+		buf_puts(out, flame_css);
 	buf_puts(out, "</style>\n");
 }
 
@@ -73,7 +84,7 @@ static void put_text(struct buf *out, const char *cls, double x, double y, const
 	buf_puts(out, "</text>\n");
 }
 
-static const char *title_of(const struct flame_picture *p)
+const char *flame_picture__title(const struct flame_picture *p)
 {
 	if (p->opts->title)
 		return p->opts->title;
@@ -89,21 +100,25 @@ static void put_head(const struct flame_picture *p, struct buf *out)
 	const struct flame_opts *o = p->opts;
 	double mid = floor(o->width_px / 2);
 
-	buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
+	if (!p->scope)
+		buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
 	buf_printf(out,
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%g\" "
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame %s\" width=\"%g\" "
 		   "height=\"%g\" viewBox=\"0 0 %g %g\">\n",
-		   o->width_px, p->height_px, o->width_px, p->height_px);
-	buf_puts(out, "<title>");
-	flame_put_xml(out, title_of(p));
-	buf_puts(out, "</title>\n");
+		   p->scope ? p->scope : "alone", o->width_px, p->height_px, o->width_px,
+		   p->height_px);
+	if (!p->scope) { /* inside of a page it would be a tooltip everywhere */
+		buf_puts(out, "<title>");
+		flame_put_xml(out, flame_picture__title(p));
+		buf_puts(out, "</title>\n");
+	}
 	if (o->notes)
 		put_notes(out, o->notes);
 	put_style(p, out);
 	buf_printf(out, "<rect class=\"bg\" width=\"%g\" height=\"%g\" fill=\"%s\"/>\n",
 		   o->width_px, p->height_px, p->bg);
 	buf_printf(out, "<text class=\"ui title\" x=\"%g\" y=\"%g\">", mid, o->font_size_px * 2);
-	flame_put_xml(out, title_of(p));
+	flame_put_xml(out, flame_picture__title(p));
 	buf_puts(out, "</text>\n");
 	if (o->subtitle && *o->subtitle)
 		put_text(out, "ui subtitle", mid, o->font_size_px * 4, o->subtitle);
@@ -174,8 +189,11 @@ static void put_box_title(const struct flame_picture *p, const struct flame_box 
 		put_change_title(p, b->node, out);
 	else if (p->classes)
 		put_class_split(p, b->node, out);
-	if (p->encoding.counts)
-		buf_printf(out, "; %llu times", (unsigned long long)p->encoding.cnts[b->node]);
+	if (p->encoding.counts) {
+		buf_puts(out, "; ");
+		buf_put_u64(out, p->encoding.cnts[b->node]);
+		buf_puts(out, p->encoding.cnts[b->node] == 1 ? " time" : " times");
+	}
 	buf_putc(out, ')');
 }
 
@@ -505,13 +523,14 @@ void flame_picture__fini(struct flame_picture *p)
 	flame_legend__fini(&p->legend);
 }
 
-void flame_picture__put_svg(const struct flame_picture *p, bool script, struct buf *out)
+void flame_picture__put_svg(const struct flame_picture *p, struct buf *out)
 {
 	put_head(p, out);
 	put_frames(p, out);
 	flame_legend__put(&p->legend, p->px.height + 2, out);
-	if (script) {
+	if (!p->opts->plain || p->scope)
 		put_data(p, out);
+	if (!p->opts->plain && !p->scope) {
 		buf_puts(out, "<script><![CDATA[\n");
 		buf_puts(out, flame_js);
 		buf_puts(out, "]]></script>\n");
@@ -526,7 +545,7 @@ int flame_svg(const struct flame_tree *t, const struct flame_opts *o, struct buf
 	int rc = flame_picture__init(&p, t, o, err);
 
 	if (!rc)
-		flame_picture__put_svg(&p, !o->plain, out);
+		flame_picture__put_svg(&p, out);
 	flame_picture__fini(&p);
 	return rc;
 }

@@ -20,13 +20,16 @@ struct flame_picture {
 	struct flame_px px;
 	double height_px; /* with the legend */
 	const char *bg;
+	const char *scope; /* class of this picture inside of a page; NULL = it stands alone */
 	bool classes, change;
 };
 
 /* 0 or -ENODATA; flame_picture__fini in both cases. */
 int flame_picture__init(struct flame_picture *p, const struct flame_tree *t,
 			const struct flame_opts *o, struct err *err);
-void flame_picture__put_svg(const struct flame_picture *p, bool script, struct buf *out);
+/* With data; the script only where the picture stands alone. */
+void flame_picture__put_svg(const struct flame_picture *p, struct buf *out);
+const char *flame_picture__title(const struct flame_picture *p);
 void flame_picture__fini(struct flame_picture *p);
 
 void flame_put_xml(struct buf *out, const char *s); /* escaped, for text and attributes */

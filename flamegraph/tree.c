@@ -45,6 +45,7 @@ void flame_tree__free(struct flame_tree *t)
 	free(t->cells);
 	free(t->path);
 	free(t->path_hash);
+	free(t->path_guess);
 	free(t->starts);
 	free(t->totals);
 	free(t);
@@ -54,22 +55,35 @@ static bool named(const struct flame_tree *t, uint32_t node, struct flame_str na
 {
 	uint32_t id = t->nodes[node].name;
 
-	return strtab_len_bytes(&t->names, id) == name.len_bytes &&
-	       !memcmp(strtab_get(&t->names, id), name.s, name.len_bytes);
+	/* straight from the table: this runs for every frame of every stack */
+	return t->names.lens_bytes[id] == name.len_bytes &&
+	       !memcmp(t->names.strs[id], name.s, name.len_bytes);
 }
 
-static uint32_t find_child(struct flame_tree *t, uint32_t parent, struct flame_str name,
-			   uint64_t hash)
+static uint32_t add_child(struct flame_tree *t, uint32_t parent, struct flame_str name,
+			  uint64_t hash)
 {
-	struct index_iter it = index_find(&t->index, hash);
-	uint32_t n;
+	uint32_t n = new_node(t, parent, strtab_addn(&t->names, name.s, name.len_bytes));
 
+	index_add(&t->index, hash, n);
+	return n;
+}
+
+/* Frame i of the stack below parent; see look_ahead. */
+static uint32_t find_child(struct flame_tree *t, uint32_t parent, struct flame_str name, size_t i)
+{
+	uint32_t guess = t->path_guess[i];
+	struct index_iter it;
+
+	if (guess == UINT32_MAX)
+		return add_child(t, parent, name, t->path_hash[i]);
+	if (t->nodes[guess].parent == parent && named(t, guess, name))
+		return guess;
+	it = index_find(&t->index, t->path_hash[i]);
 	for (; index_hit(&t->index, &it); index_next(&t->index, &it))
 		if (t->nodes[it.elem].parent == parent && named(t, it.elem, name))
 			return it.elem;
-	n = new_node(t, parent, strtab_addn(&t->names, name.s, name.len_bytes));
-	index_add(&t->index, hash, n);
-	return n;
+	return add_child(t, parent, name, t->path_hash[i]);
 }
 
 static void add_cell(struct flame_tree *t, uint32_t node, const struct flame_weight *w)
@@ -96,16 +110,27 @@ static void add_cell(struct flame_tree *t, uint32_t node, const struct flame_wei
 	};
 }
 
-/* A frame's hash is that of its whole path, so all of a stack's are known before the first look-up: the
- * slots can be loaded side by side, where one look-up after the other would wait for memory each time. */
-static void hash_frames(struct flame_tree *t, const struct flame_str *frames, size_t from,
-			size_t cnt)
+/* A frame's hash is that of its whole path, so all of a stack's are known before the first look-up: slots of
+ * the index, then nodes, are loaded side by side, where one look-up after the other would wait for memory
+ * each time. Paths of one stack differ, so what is not in the index now is not put there before its turn. */
+static void look_ahead(struct flame_tree *t, const struct flame_str *frames, size_t from,
+		       size_t cnt)
 {
 	t->path_hash = xgrow(t->path_hash, &t->path_hash_cap, cnt + 1, sizeof(*t->path_hash));
+	t->path_guess = xgrow(t->path_guess, &t->path_guess_cap, cnt + 1, sizeof(*t->path_guess));
 	for (size_t i = from; i < cnt; i++) {
-		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0,
-					    hash_bytes(frames[i].s, frames[i].len_bytes));
+		uint64_t name_hash = hash_bytes(frames[i].s, frames[i].len_bytes);
+
+		t->path_hash[i] = hash_pair(i ? t->path_hash[i - 1] : 0, name_hash);
 		index_prefetch(&t->index, t->path_hash[i]);
+		index_prefetch(&t->names.index, name_hash);
+	}
+	for (size_t i = from; i < cnt; i++) {
+		struct index_iter it = index_find(&t->index, t->path_hash[i]);
+
+		t->path_guess[i] = index_hit(&t->index, &it) ? it.elem : UINT32_MAX;
+		if (t->path_guess[i] != UINT32_MAX)
+			__builtin_prefetch(&t->nodes[t->path_guess[i]]);
 	}
 }
 
@@ -119,13 +144,13 @@ uint32_t flame_tree__add(struct flame_tree *t, const struct flame_str *frames, s
 		node = t->path[i++];
 	t->path = xgrow(t->path, &t->path_cap, frame_cnt + 1, sizeof(*t->path));
 	if (t->merge == FLAME_MERGE_ALL)
-		hash_frames(t, frames, i, frame_cnt);
+		look_ahead(t, frames, i, frame_cnt);
 	for (; i < frame_cnt; i++) {
 		if (t->merge == FLAME_MERGE_CHART)
 			node = new_node(t, node,
 					strtab_addn(&t->names, frames[i].s, frames[i].len_bytes));
 		else
-			node = find_child(t, node, frames[i], t->path_hash[i]);
+			node = find_child(t, node, frames[i], i);
 		t->path[i] = node;
 	}
 	t->path_cnt = frame_cnt;
@@ -174,10 +199,16 @@ static unsigned char key_byte(const struct flame_tree *t, uint32_t node, size_t 
 
 static uint64_t key_prefix(const struct flame_tree *t, uint32_t node)
 {
+	uint32_t name = t->nodes[node].name;
+	size_t len_bytes = strtab_len_bytes(&t->names, name);
+	unsigned char bytes[8] = { 0 };
 	uint64_t v = 0;
 
+	memcpy(bytes, strtab_get(&t->names, name), len_bytes < 8 ? len_bytes : 8);
+	if (len_bytes < 8)
+		bytes[len_bytes] = key_byte(t, node, len_bytes);
 	for (size_t i = 0; i < 8; i++)
-		v = v << 8 | key_byte(t, node, i);
+		v = v << 8 | bytes[i];
 	return v;
 }
 

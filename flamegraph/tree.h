@@ -62,9 +62,10 @@ struct flame_tree {
 	struct flame_cell *cells;
 	size_t cell_cnt, cell_cap;
 	struct index index;
-	uint32_t *path;	     /* nodes of the stack added last, root first */
-	uint64_t *path_hash; /* of the path up to each */
-	size_t path_cnt, path_cap, path_hash_cap;
+	uint32_t *path;	      /* nodes of the stack added last, root first */
+	uint64_t *path_hash;  /* of the path up to each */
+	uint32_t *path_guess; /* the node that the index has for it, most likely the right one */
+	size_t path_cnt, path_cap, path_hash_cap, path_guess_cap;
 	enum flame_merge merge;
 	double *starts; /* of each node, charts only */
 	size_t start_cap;

@@ -7,6 +7,7 @@
 
 #include "symbolize/debugfile.h"
 #include "symbolize/debugpath.h"
+#include "symbolize/fetcher.h"
 #include "symbolize/locate.h"
 #include "user/base/mem.h"
 
@@ -130,12 +131,30 @@ static bool try_candidates(struct module *m, const struct module_env *env,
 	return found;
 }
 
+static int fetch(struct module *m, const struct module_env *env, const uint8_t *id,
+		 uint32_t id_bytes)
+{
+	int fd;
+
+	if (!env->fetcher || !id_bytes)
+		return -1;
+	fd = fetcher__debug_file(env->fetcher, id, id_bytes);
+	buf_printf(&m->trail, "debuginfod (asked as user %u): %s\n",
+		   (unsigned int)fetcher__uid(env->fetcher), fd < 0 ? strerror(-fd) : "fetched");
+	return fd;
+}
+
 void debugfile_find(struct module *m, const struct module_env *env)
 {
 	struct elf_debug_links links;
+	int fd;
 
 	elf_debug_links(&m->elf, &links);
-	try_candidates(m, env, &links);
+	if (!try_candidates(m, env, &links)) {
+		fd = fetch(m, env, m->elf.build_id, m->elf.build_id_bytes);
+		if (fd >= 0)
+			try_fd(m, fd, &links, "from debuginfod");
+	}
 	elf_debug_links_free(&links);
 }
 
@@ -199,6 +218,12 @@ int debugfile_find_alt(struct module *m, const struct module_env *env, const str
 
 		for (size_t n = 0; n < cnt && fd < 0; n++, path += strlen(path) + 1)
 			fd = open_alt(m, roots[i], path, &links);
+	}
+	if (cnt && fd < 0)
+		fd = fetch(m, env, links.altlink_id, links.altlink_id_bytes);
+	if (fd >= 0 && !has_build_id(fd, links.altlink_id, links.altlink_id_bytes)) {
+		close(fd);
+		fd = -1;
 	}
 	buf_free(&paths);
 	elf_debug_links_free(&links);

@@ -51,6 +51,7 @@ static void read_units(struct dwarf_names *d)
 	}
 	ranges_sort(&d->unit_ranges);
 	ranges_flatten(&d->unit_ranges);
+	ranges_index(&d->unit_ranges);
 }
 
 struct dwarf_names *dwarf_names__open(int fd, int alt_fd, const struct dwarf_opts *opts)

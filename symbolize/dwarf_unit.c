@@ -132,6 +132,7 @@ void dwarf_unit_load(struct dwarf_unit *u)
 	free(w);
 	ranges_sort(&u->ranges);
 	ranges_flatten(&u->ranges);
+	ranges_index(&u->ranges);
 }
 
 void dwarf_unit_fini(struct dwarf_unit *u)

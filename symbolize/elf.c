@@ -7,6 +7,7 @@
 #include "symbolize/elf.h"
 #include "user/base/mem.h"
 
+#define PAGE_BYTES		4096u
 #define NOTES_MAX_BYTES		(1u << 20)
 #define SECTION_NAMES_MAX_BYTES (64u << 20)
 
@@ -267,27 +268,18 @@ bool elf_addr_of_offset(const struct elf *e, uint64_t off_bytes, uint64_t *addr)
 	return best;
 }
 
-bool elf_offset_of_addr(const struct elf *e, uint64_t addr, uint64_t *off_bytes)
+bool elf_code_pages(const struct elf *e, uint64_t first, uint64_t last, uint64_t *off_bytes)
 {
 	for (size_t i = 0; i < e->phdr_cnt; i++) {
 		const Elf64_Phdr *p = &e->phdrs[i];
+		uint64_t start = p->p_vaddr & ~(uint64_t)(PAGE_BYTES - 1);
 
-		if (p->p_type != PT_LOAD || addr < p->p_vaddr || addr - p->p_vaddr >= p->p_filesz)
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || first < start || first > last ||
+		    last - start > p->p_memsz + (PAGE_BYTES - 1) ||
+		    (last & ~(uint64_t)(PAGE_BYTES - 1)) >= p->p_vaddr + p->p_memsz)
 			continue;
-		*off_bytes = addr - p->p_vaddr + p->p_offset;
+		*off_bytes = p->p_offset + (first - p->p_vaddr);
 		return true;
-	}
-	return false;
-}
-
-bool elf_is_code(const struct elf *e, uint64_t addr)
-{
-	for (size_t i = 0; i < e->phdr_cnt; i++) {
-		const Elf64_Phdr *p = &e->phdrs[i];
-
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && addr >= p->p_vaddr &&
-		    addr - p->p_vaddr < p->p_memsz)
-			return true;
 	}
 	return false;
 }

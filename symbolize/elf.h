@@ -58,9 +58,8 @@ bool elf_has_debug_info(const struct elf *e);
 /* Where the byte at a file offset stands in the file's own address space: the load bias of a mapping is its
  * address minus this. Executable segments are preferred where several hold the byte. */
 bool elf_addr_of_offset(const struct elf *e, uint64_t off_bytes, uint64_t *addr);
-/* The other way round. */
-bool elf_offset_of_addr(const struct elf *e, uint64_t addr, uint64_t *off_bytes);
-/* Whether addr lies in an executable segment. */
-bool elf_is_code(const struct elf *e, uint64_t addr);
+/* Whether the pages from first to last are code: those of one executable segment. Gives the file offset of
+ * first. */
+bool elf_code_pages(const struct elf *e, uint64_t first, uint64_t last, uint64_t *off_bytes);
 
 #endif

@@ -38,8 +38,7 @@ static bool covers(const struct opening *o, const struct maps_entry *n, const st
 	if (m && !m->reason && elf_addr_of_offset(&m->elf, n->off_bytes, &addr)) {
 		first = e->start - n->start + addr;
 		last = e->end - 1 - n->start + addr;
-		found = elf_is_code(&m->elf, first) && elf_is_code(&m->elf, last) &&
-			elf_offset_of_addr(&m->elf, first, &r->off_bytes);
+		found = elf_code_pages(&m->elf, first, last, &r->off_bytes);
 	}
 	if (found) {
 		r->module = m;

@@ -7,6 +7,7 @@
 #include "symbolize/debugfile.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf_names.h"
+#include "symbolize/locate.h"
 #include "symbolize/module.h"
 #include "user/base/mem.h"
 
@@ -77,6 +78,7 @@ void module__free(struct module *m)
 	if (m->fd >= 0)
 		close(m->fd);
 	symtab_free(&m->table);
+	lines_cache_free(&m->lines);
 	free(m->names);
 	free(m->path);
 	free(m->debug_path);
@@ -94,6 +96,22 @@ static bool wants_debug_file(const struct module *m, const struct module_env *en
 	return !symtab || (env->opts->lines && !elf_has_debug_info(&m->elf));
 }
 
+static void read_symbols(struct module *m, const struct module_env *env)
+{
+	struct err err = { 0 };
+	int rc;
+
+	if (!env->sandbox || m->fd < 0) { /* the vdso is the kernel's */
+		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
+		return;
+	}
+	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
+	if (!rc)
+		return;
+	m->reason = SYM_HOSTILE;
+	buf_printf(&m->trail, "symbols: %s\n", err.msg);
+}
+
 void module__load(struct module *m, const struct module_env *env)
 {
 	if (m->loaded || m->reason)
@@ -101,7 +119,7 @@ void module__load(struct module *m, const struct module_env *env)
 	m->loaded = true;
 	if (wants_debug_file(m, env))
 		debugfile_find(m, env);
-	symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
+	read_symbols(m, env);
 	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
 	if (!env->opts->lines)
 		close_debug(m);
@@ -120,19 +138,56 @@ void module__close_files(struct module *m, const struct module_env *env)
 	buf_puts(&m->trail, "file: closed early, too many files were open\n");
 }
 
-static const char *readable_name(const struct module_env *env, const char *name)
+static struct remote_style style_of(const struct module_env *env)
 {
-	struct buf text = { 0 };
-	uint32_t id;
+	return (struct remote_style){
+		.no_demangle = env->opts->no_demangle,
+		.keep_suffixes = env->opts->keep_suffixes,
+	};
+}
 
-	if (env->opts->no_demangle)
-		buf_append(&text, name,
-			   env->opts->keep_suffixes ? strlen(name) : demangle_stem_bytes(name));
-	else
-		demangle(&text, name, !env->opts->keep_suffixes);
-	id = strtab_addn(env->names, buf_str(&text), text.len_bytes);
-	buf_free(&text);
-	return strtab_get(env->names, id);
+static bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+static const char *keep_name(const struct module_env *env, const char *name, size_t len_bytes)
+{
+	return strtab_get(env->names, strtab_addn(env->names, name, len_bytes));
+}
+
+/* Names of many ranges at once. Plain names need no parser; when the sandbox fails, mangled ones stay as
+ * they are. */
+static void read_names(struct module *m, const struct module_env *env, const size_t *ranges,
+		       size_t cnt)
+{
+	struct buf raw = { 0 }, out = { 0 };
+	const struct remote_style style = style_of(env);
+	const char *at;
+	size_t mangled_cnt = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
+
+		if (is_mangled(name) && !style.no_demangle) {
+			buf_append(&raw, name, strlen(name) + 1);
+			mangled_cnt++;
+		} else {
+			m->names[ranges[i]] = keep_name(
+				env, name,
+				style.keep_suffixes ? strlen(name) : demangle_stem_bytes(name));
+		}
+	}
+	if (mangled_cnt && remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out))
+		out = (struct buf){ 0 };
+	at = out.len_bytes ? out.data : raw.data;
+	for (size_t i = 0; mangled_cnt && i < cnt; i++)
+		if (!m->names[ranges[i]]) {
+			m->names[ranges[i]] = keep_name(env, at, strlen(at));
+			at += strlen(at) + 1;
+		}
+	buf_free(&raw);
+	buf_free(&out);
 }
 
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr)
@@ -146,46 +201,158 @@ const char *module__function(struct module *m, const struct module_env *env, uin
 		return NULL;
 	at = (size_t)(r - m->table.ranges.items);
 	if (!m->names[at])
-		m->names[at] = readable_name(env, symtab_name(&m->table, r));
+		read_names(m, env, &at, 1);
 	return m->names[at];
 }
 
-static void open_dwarf(struct module *m, const struct module_env *env)
+/* Where the debug information is, if it is anywhere: *e and a descriptor, or -1. */
+static int find_dwarf(struct module *m, const struct module_env *env)
+{
+	bool own = elf_has_debug_info(&m->elf);
+	const struct elf *e = own ? &m->elf : &m->debug;
+	int fd = own ? m->fd : m->debug_fd;
+
+	if (fd < 0 || !elf_has_debug_info(e))
+		return -1;
+	if (!m->dwarf_tried)
+		m->alt_fd = debugfile_find_alt(m, env, e);
+	m->dwarf_tried = true;
+	return fd;
+}
+
+static size_t inlined_here(struct module *m, const struct module_env *env, uint64_t file_addr,
+			   struct sym_frame **ret)
 {
 	const struct dwarf_opts opts = {
 		.no_demangle = env->opts->no_demangle,
 		.keep_suffixes = env->opts->keep_suffixes,
 		.strings = env->names,
 	};
-	bool own = elf_has_debug_info(&m->elf);
-	const struct elf *e = own ? &m->elf : &m->debug;
-	int fd = own ? m->fd : m->debug_fd;
+	bool first = !m->dwarf_tried;
+	int fd = find_dwarf(m, env);
 
+	if (first && fd >= 0) {
+		m->dwarf = dwarf_names__open(fd, m->alt_fd, &opts);
+		if (!m->dwarf)
+			buf_puts(&m->trail, "debug information: damaged\n");
+	}
 	m->dwarf_tried = true;
-	if (fd < 0 || !elf_has_debug_info(e))
-		return;
-	m->alt_fd = debugfile_find_alt(m, env, e);
-	m->dwarf = dwarf_names__open(fd, m->alt_fd, &opts);
-	if (!m->dwarf)
-		buf_puts(&m->trail, "debug information: damaged\n");
+	return m->dwarf ? dwarf_names__find(m->dwarf, file_addr, ret) : 0;
+}
+
+/* Split units lie in the target's file system; nothing else is opened for a file that asks. */
+static int open_dwo(void *ctx, const char *path)
+{
+	const struct module *m = ctx;
+	size_t len_bytes = strlen(path);
+
+	if (m->root_fd < 0 || len_bytes < 4 || strcmp(path + len_bytes - 4, ".dwo"))
+		return -EACCES;
+	return locate_open_in_root(m->root_fd, path);
+}
+
+static void ask_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		      size_t cnt)
+{
+	struct remote_lines_query query = {
+		.fd = find_dwarf(m, env),
+		.alt_fd = m->alt_fd,
+		.addrs = addrs,
+		.cnt = cnt,
+		.style = style_of(env),
+		.open_dwo = open_dwo,
+		.ctx = m,
+	};
+	struct remote_lines lines = { 0 };
+	struct err err = { 0 };
+
+	if (query.fd >= 0 && !m->lines.failed) {
+		query.alt_fd = m->alt_fd;
+		m->lines.failed = remote_lines(env->sandbox, &query, &lines, &err);
+		if (m->lines.failed)
+			buf_printf(&m->trail, "debug information: %s\n", err.msg);
+	}
+	lines_cache_add(&m->lines, addrs, cnt, lines.starts ? &lines : NULL, env->names);
+	remote_lines_free(&lines);
 }
 
 size_t module__inlined(struct module *m, const struct module_env *env, uint64_t file_addr,
 		       struct sym_frame **ret)
 {
 	module__load(m, env);
-	if (!m->dwarf_tried)
-		open_dwarf(m, env);
-	return m->dwarf ? dwarf_names__find(m->dwarf, file_addr, ret) : 0;
+	if (!env->sandbox)
+		return inlined_here(m, env, file_addr, ret);
+	if (!lines_cache_has(&m->lines, file_addr))
+		ask_lines(m, env, &file_addr, 1);
+	return lines_cache_find(&m->lines, file_addr, ret);
+}
+
+static int compare_addrs(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	size_t *ranges = NULL, n = 0, cap = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct range *r = symtab_find(&m->table, addrs[i]);
+		size_t at = r ? (size_t)(r - m->table.ranges.items) : 0;
+
+		if (!r || m->names[at])
+			continue;
+		m->names[at] = ""; /* it will be asked for once */
+		ranges = xgrow(ranges, &cap, n + 1, sizeof(*ranges));
+		ranges[n++] = at;
+	}
+	for (size_t i = 0; i < n; i++)
+		m->names[ranges[i]] = NULL;
+	read_names(m, env, ranges, n);
+	free(ranges);
+}
+
+static void prepare_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	uint64_t *unknown = xcalloc(cnt + 1, sizeof(*unknown));
+	size_t n = 0, different = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (!lines_cache_has(&m->lines, addrs[i]))
+			unknown[n++] = addrs[i];
+	if (n)
+		qsort(unknown, n, sizeof(*unknown), compare_addrs);
+	for (size_t i = 0; i < n; i++)
+		if (!different || unknown[different - 1] != unknown[i])
+			unknown[different++] = unknown[i];
+	if (n)
+		ask_lines(m, env, unknown, different);
+	free(unknown);
+}
+
+void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		     size_t cnt)
+{
+	module__load(m, env);
+	if (!env->sandbox || m->reason || !cnt)
+		return;
+	prepare_names(m, env, addrs, cnt);
+	if (env->opts->lines)
+		prepare_lines(m, env, addrs, cnt);
 }
 
 static void put_dwarf(const struct module *m, struct buf *out)
 {
-	size_t unit_cnt, missing_cnt;
+	size_t unit_cnt = m->lines.unit_cnt, missing_cnt = m->lines.missing_cnt;
 
-	if (!m->dwarf)
+	if (m->dwarf)
+		dwarf_names__count(m->dwarf, &unit_cnt, &missing_cnt);
+	if (!unit_cnt)
 		return;
-	dwarf_names__count(m->dwarf, &unit_cnt, &missing_cnt);
 	buf_printf(out, "debug information: %zu units, %zu .dwo files missing so far\n", unit_cnt,
 		   missing_cnt);
 }

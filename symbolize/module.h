@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "symbolize/elf.h"
+#include "symbolize/lines_cache.h"
 #include "symbolize/reason.h"
+#include "symbolize/sandbox.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/symfile.h"
 #include "user/base/strtab.h"
@@ -21,6 +23,7 @@ struct module_env {
 	struct strtab *names;
 	int host_root_fd;
 	struct fetcher *fetcher; /* NULL = do not ask debuginfod servers */
+	struct sandbox *sandbox; /* NULL = read files in this process */
 };
 
 struct module {
@@ -39,7 +42,8 @@ struct module {
 	int alt_fd; /* what dwz moved out of the debug information, -1 = none */
 	struct dwarf_names *dwarf;
 	bool dwarf_tried;
-	struct buf trail; /* what was tried, one line each */
+	struct lines_cache lines; /* what the sandbox said about addresses */
+	struct buf trail;	  /* what was tried, one line each */
 };
 
 /* Takes over fd (>= 0) and reads the file's structure. Never fails: reason says what is wrong. */
@@ -52,6 +56,10 @@ void module__free(struct module *m);
 void module__load(struct module *m, const struct module_env *env);
 /* Closes the files; names of functions are read before, lines and inlined functions can no longer be. */
 void module__close_files(struct module *m, const struct module_env *env);
+/* Answers beforehand, in one go, what will be asked about these addresses: with a sandbox each question
+ * costs a process. */
+void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		     size_t cnt);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The functions around an address from debug information, as dwarf_names__find gives them. */

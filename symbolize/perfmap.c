@@ -137,6 +137,7 @@ static void build(struct sweep *s, struct symtab *ret)
 	}
 	qsort(s->edges, 2 * s->cnt, sizeof(*s->edges), compare_edges);
 	sweep_edges(s, ret);
+	ranges_index(&ret->ranges);
 }
 
 void perfmap_parse(struct symtab *ret, const char *text, size_t len_bytes, size_t *skipped_cnt)

@@ -5,10 +5,14 @@
 #include "symbolize/ranges.h"
 #include "user/base/mem.h"
 
+#define INDEX_MIN 64 /* fewer ranges are searched as fast without */
+
 void ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t id, uint32_t depth)
 {
 	if (end <= start)
 		return;
+	free(r->blocks);
+	r->blocks = NULL;
 	r->items = xgrow(r->items, &r->cap, r->cnt + 1, sizeof(*r->items));
 	r->items[r->cnt++] = (struct range){ start, end, id, depth };
 }
@@ -70,14 +74,46 @@ void ranges_flatten(struct ranges *r)
 	}
 	write_until(&f, UINT64_MAX);
 	free(f.open);
-	free(r->items);
+	ranges_free(r);
 	*r = f.out;
+}
+
+void ranges_index(struct ranges *r)
+{
+	uint64_t first = r->cnt ? r->items[0].start : 0;
+	uint64_t span = r->cnt ? r->items[r->cnt - 1].end - first : 0;
+	size_t at = 0;
+
+	free(r->blocks);
+	r->blocks = NULL;
+	if (r->cnt < INDEX_MIN)
+		return;
+	r->block_shift = 0;
+	while (span >> r->block_shift > r->cnt)
+		r->block_shift++;
+	r->block_cnt = (span >> r->block_shift) + 1;
+	r->blocks = xcalloc(r->block_cnt + 1, sizeof(*r->blocks));
+	for (size_t i = 0; i <= r->block_cnt; i++) {
+		uint64_t start = first + ((uint64_t)i << r->block_shift);
+
+		while (at < r->cnt && (i == r->block_cnt || r->items[at].end <= start))
+			at++;
+		r->blocks[i] = (uint32_t)at;
+	}
 }
 
 const struct range *ranges_find(const struct ranges *r, uint64_t addr)
 {
 	size_t low = 0, high = r->cnt;
 
+	if (r->blocks) {
+		uint64_t block = (addr - r->items[0].start) >> r->block_shift;
+
+		if (addr < r->items[0].start || block >= r->block_cnt)
+			return NULL;
+		low = r->blocks[block];
+		high = r->blocks[block + 1] + (r->blocks[block + 1] < r->cnt);
+	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -92,5 +128,6 @@ const struct range *ranges_find(const struct ranges *r, uint64_t addr)
 void ranges_free(struct ranges *r)
 {
 	free(r->items);
+	free(r->blocks);
 	memset(r, 0, sizeof(*r));
 }

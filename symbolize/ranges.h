@@ -16,6 +16,9 @@ struct range {
 struct ranges {
 	struct range *items;
 	size_t cnt, cap;
+	uint32_t *blocks; /* NULL, or the first range that ends behind the start of each block */
+	size_t block_cnt;
+	unsigned int block_shift;
 };
 
 void ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t id, uint32_t depth);
@@ -24,7 +27,10 @@ void ranges_sort(struct ranges *r);
 /* Replaces sorted ranges (by start; where starts are equal the outer one first) by at most twice as many
  * disjoint ones, sorted. O(n). */
 void ranges_flatten(struct ranges *r);
-/* In disjoint ranges: the one that holds addr, or NULL. O(log n). */
+/* Makes ranges_find on disjoint ranges O(1) in most cases: equal blocks of addresses, about as many as there
+ * are ranges, each with the first range in it. Forgotten when ranges are added. */
+void ranges_index(struct ranges *r);
+/* In disjoint ranges: the one that holds addr, or NULL. At most O(log n). */
 const struct range *ranges_find(const struct ranges *r, uint64_t addr);
 void ranges_free(struct ranges *r);
 

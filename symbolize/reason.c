@@ -5,7 +5,7 @@ const char *sym_reason_name(int reason)
 {
 	static const char *const names[SYM_REASON_MAX] = {
 		[SYM_OK] = "",
-		[SYM_PENDING] = "[not looked up]",
+		[SYM_PENDING] = "[pending]",
 		[SYM_NO_MAPPING] = "[no map]",
 		[SYM_STRIPPED] = "[stripped]",
 		[SYM_DELETED] = "[deleted]",

@@ -17,30 +17,19 @@
 #include "symbolize/cfi.h"
 #include "symbolize/row_rule.h"
 #include "symbolize/rows_elf.h"
+#include "symbolize/rows_range.h"
 #include "symbolize/rows_code.h"
 #include "user/base/mem.h"
+
+enum {
+	CODE_BYTES = 1 << 16, /* read at a time */
+};
 
 /* An unwind section with its entries. */
 struct part {
 	struct cfi_section section;
 	struct cfi_cies cies;
 	struct rows_bytes bytes;
-};
-
-/* A range of addresses and where its rows come from: a function of parts[part], or a PLT section. */
-struct range {
-	uint64_t lo, hi;
-	uint32_t insn_off, insn_end;
-	uint32_t cie;
-	uint16_t part;
-	bool is_plt;   /* part is then an index into plts */
-	bool is_entry; /* returned into, not called: rows_code_is_entry */
-};
-
-struct ranges {
-	struct range *items;
-	size_t cnt;
-	size_t cap;
 };
 
 struct plt {
@@ -55,8 +44,8 @@ struct builder {
 	uint32_t part_cnt;
 	struct plt plts[ROWS_SECTION_CNT_MAX];
 	uint32_t plt_cnt;
-	struct ranges firsts; /* of .eh_frame */
-	struct ranges fillers;
+	struct rows_ranges firsts; /* of .eh_frame */
+	struct rows_ranges fillers;
 	bool tracks_bx, wants_bx;
 	uint64_t from, to; /* the part of the current range that is still free */
 	size_t row_cap;
@@ -70,8 +59,8 @@ static void emit(struct builder *b, uint64_t vaddr, uint64_t rule)
 	struct row_table *t = b->t;
 	uint32_t pc = (uint32_t)(vaddr - t->base_vaddr);
 
-	if (t->row_cnt && row_pc(t->rows[t->row_cnt - 1]) == pc)
-		t->row_cnt--;
+	while (t->row_cnt && row_pc(t->rows[t->row_cnt - 1]) >= pc)
+		t->row_cnt--; /* replaced, or taken back */
 	if (t->row_cnt && row_rule(t->rows[t->row_cnt - 1]) == row_rule(rule))
 		return;
 	if (t->row_cnt == ROWS_MAX) {
@@ -104,25 +93,23 @@ static const struct rows_segment *segment_of(const struct rows_elf *elf, uint64_
 	return NULL;
 }
 
-/* Cuts a range to executable text; false if nothing is left. */
-static bool clip_to_text(const struct rows_elf *elf, struct range *r)
+/* Makes a range of the part of lo .. hi that is executable text; false if there is none, or too much of it. */
+static bool clip_to_text(const struct rows_elf *elf, uint64_t lo, uint64_t hi,
+			 struct rows_range *ret)
 {
-	const struct rows_segment *seg = segment_of(elf, r->lo);
+	const struct rows_segment *seg = segment_of(elf, lo);
 	uint64_t end;
 
 	if (!seg)
 		return false;
 	end = seg->vaddr + seg->size_bytes;
-	if (r->hi > end)
-		r->hi = end;
-	return r->lo < r->hi;
-}
-
-static void add_range(struct ranges *list, struct range r)
-{
-	if (list->cnt == list->cap)
-		list->items = xgrow(list->items, &list->cap, list->cnt + 1, sizeof(r));
-	list->items[list->cnt++] = r;
+	if (hi > end)
+		hi = end;
+	if (lo >= hi || hi - lo > ROWS_SPAN_MAX_BYTES)
+		return false;
+	ret->lo = lo;
+	ret->len_bytes = (uint32_t)(hi - lo);
+	return true;
 }
 
 static int read_frames(struct builder *b, const struct rows_section *section, struct err *err)
@@ -142,15 +129,14 @@ static int read_frames(struct builder *b, const struct rows_section *section, st
 	memcpy(part->section.columns, b->machine->columns, sizeof(part->section.columns));
 	while ((rc = cfi_next(&part->section, &pos_bytes, &part->cies, &fde,
 			      &stats->bad_fde_cnt)) >= 0) {
-		struct range r = { .lo = fde.lo,
-				   .hi = fde.hi,
-				   .cie = fde.cie,
-				   .insn_off = fde.insn_off,
-				   .insn_end = fde.insn_end,
-				   .part = (uint16_t)b->part_cnt };
+		struct rows_range r = { .cie = fde.cie,
+					.insn_off = fde.insn_off,
+					.insn_end = fde.insn_end,
+					.part = (uint16_t)b->part_cnt };
 
-		if (rc && clip_to_text(b->elf, &r))
-			add_range(section->kind == ROWS_EH_FRAME ? &b->firsts : &b->fillers, r);
+		if (rc && clip_to_text(b->elf, fde.lo, fde.hi, &r))
+			rows_ranges_add(section->kind == ROWS_EH_FRAME ? &b->firsts : &b->fillers,
+					r);
 		else if (rc)
 			stats->outside_fde_cnt++;
 	}
@@ -163,29 +149,40 @@ static int read_frames(struct builder *b, const struct rows_section *section, st
 /* Only a libc has such functions: other files need not have their code read. */
 static void mark_entries(struct builder *b)
 {
-	for (size_t i = 0; b->has_signal && i < b->firsts.cnt; i++) {
-		struct range *r = &b->firsts.items[i];
-		const struct rows_segment *seg = segment_of(b->elf, r->lo);
-		struct rows_bytes code;
+	struct rows_bytes code = { 0 };
+	uint64_t code_off = 0;
 
-		if (r->hi - r->lo < ROWS_ENTRY_BYTES || r->hi - r->lo > ROWS_ENTRY_MAX_BYTES ||
-		    rows_source_read(&b->elf->source, seg->off_bytes + (r->lo - seg->vaddr),
-				     ROWS_ENTRY_BYTES, &code, NULL))
+	for (size_t i = 0; b->has_signal && i < b->firsts.cnt; i++) {
+		struct rows_range *r = &b->firsts.items[i];
+		const struct rows_segment *seg = segment_of(b->elf, r->lo);
+		uint64_t off = seg->off_bytes + (r->lo - seg->vaddr);
+
+		if (r->len_bytes < ROWS_ENTRY_BYTES || r->len_bytes > ROWS_ENTRY_MAX_BYTES)
 			continue;
-		r->is_entry = rows_code_is_entry(code.data, code.len_bytes);
-		rows_bytes_free(&code);
+		if (off < code_off || off + ROWS_ENTRY_BYTES > code_off + code.len_bytes) {
+			uint64_t left = b->elf->source.size_bytes - off;
+
+			rows_bytes_free(&code);
+			code_off = off;
+			if (rows_source_read(&b->elf->source, off,
+					     left < CODE_BYTES ? left : CODE_BYTES, &code, NULL))
+				return;
+		}
+		r->is_entry = rows_code_is_entry(code.data + (off - code_off), ROWS_ENTRY_BYTES);
 	}
+	rows_bytes_free(&code);
 }
 
 static void read_plt(struct builder *b, const struct rows_section *section)
 {
-	struct range r = { .lo = section->vaddr, .is_plt = 1, .part = (uint16_t)b->plt_cnt };
+	struct rows_range r = { .is_plt = true, .part = (uint16_t)b->plt_cnt };
 	struct plt *plt = &b->plts[b->plt_cnt];
 	struct rows_bytes code;
+	uint64_t hi;
 
 	if (b->machine->elf_machine != EM_X86_64 || section->vaddr % 16 != 0 ||
-	    __builtin_add_overflow(section->vaddr, section->size_bytes, &r.hi) ||
-	    !clip_to_text(b->elf, &r) ||
+	    __builtin_add_overflow(section->vaddr, section->size_bytes, &hi) ||
+	    !clip_to_text(b->elf, section->vaddr, hi, &r) ||
 	    rows_source_read(&b->elf->source, section->off_bytes,
 			     section->size_bytes < 32 ? section->size_bytes : 32, &code, NULL))
 		return;
@@ -193,47 +190,11 @@ static void read_plt(struct builder *b, const struct rows_section *section)
 	rows_plt_classify(code.data, code.len_bytes, &plt->code);
 	rows_bytes_free(&code);
 	b->plt_cnt++;
-	add_range(&b->fillers, r);
-}
-
-static int range_cmp(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	if (x->is_plt != y->is_plt)
-		return x->is_plt ? 1 : -1;
-	if (x->part != y->part)
-		return x->part < y->part ? -1 : 1;
-	return (x->insn_off > y->insn_off) - (x->insn_off < y->insn_off);
-}
-
-static void sort_ranges(struct ranges *list)
-{
-	for (size_t i = 1; i < list->cnt; i++) {
-		if (range_cmp(&list->items[i - 1], &list->items[i]) > 0) {
-			qsort(list->items, list->cnt, sizeof(list->items[0]), range_cmp);
-			return;
-		}
-	}
-}
-
-/* Drops what lies too far from the first address for a row's 32 bits and the index. */
-static void limit_span(struct builder *b, struct ranges *list)
-{
-	while (list->cnt &&
-	       list->items[list->cnt - 1].lo - b->t->base_vaddr >= ROWS_SPAN_MAX_BYTES) {
-		list->cnt--;
-		b->t->stats.outside_fde_cnt++;
-	}
-	for (size_t i = 0; i < list->cnt; i++)
-		if (list->items[i].hi - b->t->base_vaddr > ROWS_SPAN_MAX_BYTES)
-			list->items[i].hi = b->t->base_vaddr + ROWS_SPAN_MAX_BYTES;
+	rows_ranges_add(&b->fillers, r);
 }
 
 /* Rows of from .. to, which lies within r. */
-static void emit_range(struct builder *b, const struct range *r, uint64_t from, uint64_t to)
+static void emit_range(struct builder *b, const struct rows_range *r, uint64_t from, uint64_t to)
 {
 	const struct part *part = &b->parts[r->part];
 	struct cfi_fde fde = {
@@ -280,15 +241,16 @@ static void bridge(struct builder *b, uint64_t end, uint64_t from)
 static uint64_t fill(struct builder *b, size_t *next, uint64_t end, uint64_t limit)
 {
 	while (*next < b->fillers.cnt && b->fillers.items[*next].lo < limit) {
-		const struct range *r = &b->fillers.items[*next];
-		uint64_t from = r->lo > end ? r->lo : end, to = r->hi < limit ? r->hi : limit;
+		const struct rows_range *r = &b->fillers.items[*next];
+		uint64_t from = r->lo > end ? r->lo : end, hi = r->lo + r->len_bytes;
+		uint64_t to = hi < limit ? hi : limit;
 
 		if (from < to) {
 			bridge(b, end, from);
 			emit_range(b, r, from, to);
 			end = to;
 		}
-		if (r->is_plt && r->hi > limit)
+		if (r->is_plt && hi > limit)
 			break; /* goes on behind the functions that come first */
 		(*next)++;
 	}
@@ -301,40 +263,47 @@ static void emit_all(struct builder *b)
 	size_t next = 0;
 
 	for (size_t i = 0; i < b->firsts.cnt; i++) {
-		const struct range *r = &b->firsts.items[i];
-		uint64_t from = r->lo;
+		const struct rows_range *r = &b->firsts.items[i];
+		uint64_t from = r->lo, hi = r->lo + r->len_bytes;
 
 		end = fill(b, &next, end, r->lo);
 		if (from < end) {
 			b->t->stats.overlap_fde_cnt++;
 			from = end;
 		}
-		if (from >= r->hi)
+		if (from >= hi)
 			continue;
 		bridge(b, end, from);
-		emit_range(b, r, from, r->hi);
-		end = r->hi;
+		emit_range(b, r, from, hi);
+		end = hi;
 	}
 	end = fill(b, &next, end, UINT64_MAX);
 	emit(b, end, row_make(ROW_GAP, 0, 0, 0));
 }
 
+/* Where the table starts, and everything in order. False if there is nothing. */
+static bool order_ranges(struct builder *b)
+{
+	uint64_t base = rows_ranges_lowest(&b->firsts), other = rows_ranges_lowest(&b->fillers);
+
+	if (other < base)
+		base = other;
+	if (base == UINT64_MAX)
+		return false;
+	base &= ~(uint64_t)((1 << ROW_BLOCK_SHIFT) - 1);
+	b->t->base_vaddr = base;
+	b->t->stats.outside_fde_cnt += rows_ranges_limit(&b->firsts, base, ROWS_SPAN_MAX_BYTES);
+	b->t->stats.outside_fde_cnt += rows_ranges_limit(&b->fillers, base, ROWS_SPAN_MAX_BYTES);
+	rows_ranges_sort(&b->firsts, base);
+	rows_ranges_sort(&b->fillers, base);
+	return true;
+}
+
 static void emit_table(struct builder *b)
 {
 	struct rows_stats *stats = &b->t->stats;
-	struct rows_stats before = *stats;
-	const struct range *first = NULL;
+	const struct rows_stats before = *stats;
 
-	if (b->firsts.cnt)
-		first = &b->firsts.items[0];
-	if (b->fillers.cnt && (!first || b->fillers.items[0].lo < first->lo))
-		first = &b->fillers.items[0];
-	if (!first)
-		return;
-	b->t->base_vaddr = first->lo & ~(uint64_t)((1 << ROW_BLOCK_SHIFT) - 1);
-	limit_span(b, &b->firsts);
-	limit_span(b, &b->fillers);
-	before.outside_fde_cnt = stats->outside_fde_cnt;
 	emit_all(b);
 	if (b->wants_bx) { /* a file that counts from rbx must say where rbx is: once more, with it */
 		b->tracks_bx = true;
@@ -375,8 +344,8 @@ static void builder_free(struct builder *b)
 		cfi_cies_free(&b->parts[i].cies);
 		rows_bytes_free(&b->parts[i].bytes);
 	}
-	free(b->firsts.items);
-	free(b->fillers.items);
+	rows_ranges_free(&b->firsts);
+	rows_ranges_free(&b->fillers);
 }
 
 static int build(struct builder *b, struct err *err)
@@ -391,10 +360,10 @@ static int build(struct builder *b, struct err *err)
 	}
 	if (rc)
 		return rc;
+	if (!order_ranges(b))
+		return 0;
 	if (b->machine->elf_machine == EM_X86_64)
 		mark_entries(b);
-	sort_ranges(&b->firsts);
-	sort_ranges(&b->fillers);
 	emit_table(b);
 	if (b->is_full)
 		return err_set(err, -E2BIG, "more than %d unwind rows", ROWS_MAX);
@@ -402,7 +371,14 @@ static int build(struct builder *b, struct err *err)
 	return 0;
 }
 
-static int compile(struct rows_source source, struct row_table *ret, struct err *err)
+#if defined(__aarch64__)
+static const uint16_t this_machine = EM_AARCH64;
+#else
+static const uint16_t this_machine = EM_X86_64;
+#endif
+
+static int compile(struct rows_source source, bool any_machine, struct row_table *ret,
+		   struct err *err)
 {
 	struct rows_elf elf;
 	struct builder b = { .elf = &elf, .t = ret };
@@ -413,8 +389,8 @@ static int compile(struct rows_source source, struct row_table *ret, struct err 
 	if (rc)
 		return rc;
 	b.machine = row_machine_find(elf.machine);
-	if (!b.machine)
-		return err_set(err, -ENOEXEC, "machine %u has no unwind rows", elf.machine);
+	if (!b.machine || (!any_machine && elf.machine != this_machine))
+		return err_set(err, -ENOEXEC, "code of another machine (%u)", elf.machine);
 	memcpy(ret->segments, elf.segments, sizeof(ret->segments));
 	ret->segment_cnt = elf.segment_cnt;
 	ret->eh_frame_hdr_vaddr = elf.eh_frame_hdr_vaddr;
@@ -427,19 +403,31 @@ static int compile(struct rows_source source, struct row_table *ret, struct err 
 
 int rows_compile(const void *image, size_t len_bytes, struct row_table *ret, struct err *err)
 {
-	return compile((struct rows_source){ .mem = image, .size_bytes = len_bytes }, ret, err);
+	return compile((struct rows_source){ .mem = image, .size_bytes = len_bytes }, false, ret,
+		       err);
 }
 
-int rows_compile_fd(int fd, struct row_table *ret, struct err *err)
+static int compile_fd(int fd, bool any_machine, struct row_table *ret, struct err *err)
 {
 	struct stat st;
 
+	*ret = (struct row_table){ 0 };
 	if (fstat(fd, &st))
 		return err_errno(err, "cannot look at the file");
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -ENOEXEC, "not a regular file");
-	return compile((struct rows_source){ .fd = fd, .size_bytes = (uint64_t)st.st_size }, ret,
-		       err);
+	return compile((struct rows_source){ .fd = fd, .size_bytes = (uint64_t)st.st_size },
+		       any_machine, ret, err);
+}
+
+int rows_compile_fd(int fd, struct row_table *ret, struct err *err)
+{
+	return compile_fd(fd, false, ret, err);
+}
+
+int rows_compile_any(int fd, struct row_table *ret, struct err *err)
+{
+	return compile_fd(fd, true, ret, err);
 }
 
 int rows_compile_vdso(struct row_table *ret, struct err *err)

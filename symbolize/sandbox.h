@@ -28,7 +28,8 @@ enum sandbox_limit {
 enum sandbox_kind {
 	SANDBOX_ROWS = 0,    /* symbolize/rows_remote.h */
 	SANDBOX_SYMBOLS = 1, /* symbol tables */
-	SANDBOX_LINES = 2,   /* debug information */
+	SANDBOX_LINES = 2,   /* debug information; opens by path are asked of the parent */
+	SANDBOX_NAMES = 3,   /* demangling */
 	SANDBOX_KIND_MAX = 8,
 };
 

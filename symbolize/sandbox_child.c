@@ -49,8 +49,12 @@ static void limit(int resource, rlim_t value)
 	(void)setrlimit(resource, &r);
 }
 
-static rlim_t address_space_bytes(void)
+/* The sanitizer reserves terabytes: no limit makes sense there. */
+static void limit_memory(uint64_t memory_bytes)
 {
+#ifdef __SANITIZE_ADDRESS__
+	(void)memory_bytes;
+#else
 	unsigned long pages = 0;
 	FILE *f = fopen("/proc/self/statm", "re");
 
@@ -59,7 +63,8 @@ static rlim_t address_space_bytes(void)
 			pages = 0;
 		fclose(f);
 	}
-	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+	limit(RLIMIT_AS, (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + memory_bytes);
+#endif
 }
 
 static void set_limits(const struct sandbox_limits *l)
@@ -67,9 +72,7 @@ static void set_limits(const struct sandbox_limits *l)
 	struct itimerval wall = { .it_value = { .tv_sec = l->wall_ms / 1000,
 						.tv_usec = l->wall_ms % 1000 * 1000L } };
 
-#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
-	limit(RLIMIT_AS, address_space_bytes() + l->memory_bytes);
-#endif
+	limit_memory(l->memory_bytes);
 	limit(RLIMIT_CPU, l->cpu_s);
 	limit(RLIMIT_FSIZE, l->reply_bytes);
 	limit(RLIMIT_CORE, 0);
@@ -98,6 +101,8 @@ static void work(const struct sandbox_order *order, const int *fds, size_t fd_cn
 {
 	struct sandbox_word word = { .kind = SANDBOX_DONE };
 	struct sandbox_job job = { .kind = order->kind, .fd_cnt = fd_cnt - 2, .channel = fds[0] };
+	enum sandbox_opens opens =
+		order->kind == SANDBOX_LINES ? SANDBOX_OPENS_ASK : SANDBOX_OPENS_END;
 	struct err err = { 0 };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,7 +110,9 @@ static void work(const struct sandbox_order *order, const int *fds, size_t fd_cn
 	memcpy(job.args, order->args, order->args_bytes);
 	memcpy(job.fds, fds + 2, job.fd_cnt * sizeof(int));
 	set_limits(&order->limits);
-	if (sandbox_lock_up())
+	if (opens == SANDBOX_OPENS_ASK && sandbox_ask_for_opens(&job))
+		_exit(1);
+	if (sandbox_lock_up(opens))
 		_exit(1);
 	word.code = handler(&job, &err);
 	if (!word.code)
@@ -134,10 +141,13 @@ static void drop_rights(void)
 static void cut_off(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
 
 	(void)setsid();
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* the limits work by signals */
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		(void)dup2(null, fd);
 	if (sock != KEEPER_SOCK)
@@ -164,7 +174,7 @@ static int start(const struct sandbox_order *order, const int *fds, size_t fd_cn
 
 void sandbox_keep(int sock, const sandbox_handler *handlers)
 {
-	struct sandbox_order order;
+	struct sandbox_order order = { 0 };
 
 	cut_off(sock);
 	drop_rights();

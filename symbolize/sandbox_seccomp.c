@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The system calls that a worker of the sandbox may still make; see sandbox.h and seccomp(2).
  *
- * It cannot open, connect, fork, trace, change signals or timers, or map code. newfstatat stays, because
+ * It cannot open (SANDBOX_LINES may ask its parent to, see sandbox_open.c), connect, fork, trace, change signals or timers, or map code. newfstatat stays, because
  * the C library makes fstat of it; it tells a process without rights no more than that a path exists. */
 #include "symbolize/sandbox_wire.h"
 
@@ -28,10 +28,18 @@
 /* the low half of an argument (little-endian) */
 #define ARG(n)	  (offsetof(struct seccomp_data, args) + (n) * sizeof(uint64_t))
 #define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), RET(SECCOMP_RET_ALLOW)
+/* fails with EACCES */
+#define DENY(nr) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), RET(SECCOMP_RET_ERRNO | EACCES)
 /* allowed if an argument equals v */
 #define ALLOW_IF(nr, n, v)                                                              \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 4), LOAD(ARG(n)),              \
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), 0, 1), RET(SECCOMP_RET_ALLOW), \
+		RET(SECCOMP_RET_KILL_PROCESS)
+#define ALLOW_IF_EITHER(nr, n, v, w)                                                    \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 5), LOAD(ARG(n)),              \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), 1, 0),                         \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (w), 0, 1), RET(SECCOMP_RET_ALLOW), \
 		RET(SECCOMP_RET_KILL_PROCESS)
 /* allowed if an argument has none of the bits */
 #define ALLOW_WITHOUT(nr, n, bits)                                                          \
@@ -39,7 +47,7 @@
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 1, 0), RET(SECCOMP_RET_ALLOW), \
 		RET(SECCOMP_RET_KILL_PROCESS)
 
-int sandbox_lock_up(void)
+int sandbox_lock_up(enum sandbox_opens opens)
 {
 	struct sock_filter code[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
@@ -65,9 +73,19 @@ int sandbox_lock_up(void)
 		ALLOW(clock_gettime),
 		ALLOW(sysinfo), /* qsort(3) */
 		ALLOW(exit_group),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		RET(opens == SANDBOX_OPENS_ASK ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS),
+		ALLOW(rt_sigreturn),
+		DENY(readlinkat), /* libdw wants to know what its file is called */
+#ifdef SYS_readlink
+		DENY(readlink),
+#endif
 		ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
 		ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-		ALLOW_IF(fcntl, 1, F_GETFL),
+		ALLOW_IF_EITHER(fcntl, 1, F_GETFL, F_GETFD),
+#ifdef __SANITIZE_ADDRESS__ /* at each function that does not return */
+		ALLOW(sigaltstack),
+#endif
 		/* abort(3), so that running out of memory looks like it */
 		ALLOW(gettid),
 		ALLOW(getpid),

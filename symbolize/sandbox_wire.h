@@ -37,10 +37,18 @@ struct sandbox_word {
 int sandbox_send(int sock, const void *data, size_t len_bytes, const int *fds, size_t fd_cnt);
 ssize_t sandbox_recv(int sock, void *data, size_t cap_bytes, int *fds, size_t *fd_cnt);
 
+enum sandbox_opens {
+	SANDBOX_OPENS_END = 0, /* opening a file by path ends the worker */
+	SANDBOX_OPENS_ASK = 1, /* sandbox_ask_for_opens handles it */
+};
+
 /* The keeper's life; returns when the socket is closed. */
 void sandbox_keep(int sock, const sandbox_handler *handlers);
 
+/* Opens by path become questions to the parent; call before sandbox_lock_up. 0 or a negative errno. */
+int sandbox_ask_for_opens(struct sandbox_job *job);
+
 /* From here on the process can compute, read and write what is open, and exit. 0 or a negative errno. */
-int sandbox_lock_up(void);
+int sandbox_lock_up(enum sandbox_opens opens);
 
 #endif

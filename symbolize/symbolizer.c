@@ -10,6 +10,7 @@
 #include "symbolize/addrspace.h"
 #include "symbolize/catalog.h"
 #include "symbolize/demangle.h"
+#include "symbolize/fetcher.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/locate.h"
 #include "symbolize/mapping.h"
@@ -49,6 +50,8 @@ struct symbolizer *symbolizer__new(const struct sym_opts *opts)
 		.opts = &s->opts,
 		.names = &s->names,
 		.host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.fetcher = opts->debuginfod ? fetcher__new() : NULL,
+		.sandbox = opts->sandbox,
 	};
 	catalog_init(&s->catalog, opts->fd_max ? opts->fd_max : FD_MAX_DEFAULT, &s->env);
 	return s;
@@ -68,6 +71,7 @@ void symbolizer__free(struct symbolizer *s)
 	free(s->kernel_names);
 	if (s->env.host_root_fd >= 0)
 		close(s->env.host_root_fd);
+	fetcher__free(s->env.fetcher);
 	strtab_free(&s->names);
 	free(s->debug_dirs);
 	free(s->kallsyms_path);
@@ -144,6 +148,11 @@ void symbolizer__forget(struct symbolizer *s, uint64_t proc_key)
 		return;
 	addrspace__free(*slot);
 	*slot = NULL;
+}
+
+static uint64_t looked_up(uint64_t addr, enum sym_pc pc)
+{
+	return addr - (pc == SYM_PC_RETURN && addr ? 1 : 0);
 }
 
 static void set_reason(struct symbolizer *s, enum sym_reason reason, struct sym_result *ret)
@@ -232,7 +241,7 @@ void symbolizer__resolve_user(struct symbolizer *s, uint64_t proc_key, uint64_t 
 			      enum sym_pc pc, struct sym_result *ret)
 {
 	struct addrspace **slot = find_slot(s, proc_key), *a = slot ? *slot : NULL;
-	uint64_t at = addr - (pc == SYM_PC_RETURN && addr ? 1 : 0), file_addr;
+	uint64_t at = looked_up(addr, pc), file_addr;
 	const struct region *r = a ? addrspace__find(a, at) : NULL;
 
 	*ret = (struct sym_result){ .module = r ? r->path : "" };
@@ -245,6 +254,55 @@ void symbolizer__resolve_user(struct symbolizer *s, uint64_t proc_key, uint64_t 
 	if (a && resolve_jit(s, a, at, ret))
 		return;
 	set_reason(s, unnamed_reason(a, r), ret);
+}
+
+struct wanted {
+	struct module *module;
+	uint64_t addr;
+};
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->module != y->module)
+		return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* One question a module. */
+static void prepare(struct symbolizer *s, struct wanted *wanted, size_t cnt)
+{
+	uint64_t *addrs = xcalloc(cnt + 1, sizeof(*addrs));
+
+	if (cnt)
+		qsort(wanted, cnt, sizeof(*wanted), compare_wanted);
+	for (size_t i = 0, n; i < cnt; i += n) {
+		for (n = 0; i + n < cnt && wanted[i + n].module == wanted[i].module; n++)
+			addrs[n] = wanted[i + n].addr;
+		module__prepare(wanted[i].module, &s->env, addrs, n);
+	}
+	free(addrs);
+}
+
+void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
+{
+	struct wanted *wanted = xcalloc(cnt + 1, sizeof(*wanted));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct addrspace **slot = find_slot(s, queries[i].proc_key);
+		uint64_t at = looked_up(queries[i].addr, queries[i].pc);
+		const struct region *r = slot ? addrspace__find(*slot, at) : NULL;
+
+		if (!has_program(r) ||
+		    !elf_addr_of_offset(&r->module->elf, at - r->start + r->off_bytes,
+					&wanted[n].addr))
+			continue;
+		wanted[n++].module = r->module;
+	}
+	prepare(s, wanted, n);
+	free(wanted);
 }
 
 static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **owner)
@@ -279,7 +337,7 @@ static void read_kallsyms(struct symbolizer *s)
 void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc pc,
 				struct sym_result *ret)
 {
-	uint64_t at = addr - (pc == SYM_PC_RETURN && addr ? 1 : 0);
+	uint64_t at = looked_up(addr, pc);
 	const char *name, *owner = "";
 
 	read_kallsyms(s);
@@ -329,9 +387,23 @@ void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t a
 
 	*ret = (struct sym_result){ .module = path, .file_addr = addr };
 	if (m)
-		resolve_module(s, m, addr - (pc == SYM_PC_RETURN && addr ? 1 : 0), ret);
+		resolve_module(s, m, looked_up(addr, pc), ret);
 	else
 		set_reason(s, reason, ret);
+}
+
+void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
+			      size_t cnt, enum sym_pc pc)
+{
+	enum sym_reason reason;
+	struct module *m = module_of_file(s, path, &reason);
+	uint64_t *at = xcalloc(cnt + 1, sizeof(*at));
+
+	for (size_t i = 0; i < cnt; i++)
+		at[i] = looked_up(addrs[i], pc);
+	if (m && !m->reason)
+		module__prepare(m, &s->env, at, cnt);
+	free(at);
 }
 
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out)

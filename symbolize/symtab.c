@@ -130,6 +130,7 @@ void symtab_build(struct symtab_builder *b, struct symtab *ret)
 	drop_labels(b);
 	extend_unsized(b);
 	flatten(b, &ret->ranges);
+	ranges_index(&ret->ranges);
 	ret->strings = b->strings;
 	b->strings = (struct buf){ 0 };
 	symtab_builder_free(b);

@@ -2,7 +2,8 @@
 /* libunwind over a remote address space; see unwind.h and libunwind-dynamic(3).
  *
  * libunwind asks for procedure information by address; the answer is the search table of .eh_frame_hdr in
- * the target's memory, from which it reads on by itself through access_mem. */
+ * the target's memory, from which it reads on by itself through access_mem. Where there is no information
+ * libunwind would guess by rbp; it is not let. */
 #include "symbolize/unwind.h"
 
 #include <errno.h>
@@ -21,9 +22,7 @@ struct libunwind {
 	const struct walk_space *space;
 	const struct walk_regs *regs;
 	unw_addr_space_t as;
-	bool saw_no_mapping; /* why the last lookup failed */
-	bool saw_no_table;
-	bool saw_unreadable;
+	enum walk_stop failed; /* why the last step cannot have been right */
 };
 
 static const struct walk_mapping *find_mapping(const struct walk_space *s, uint64_t addr)
@@ -36,9 +35,11 @@ static const struct walk_mapping *find_mapping(const struct walk_space *s, uint6
 
 static int read_word(struct libunwind *u, uint64_t addr, uint64_t *word)
 {
+	if (u->failed) /* what it reads now would serve a guess */
+		return -UNW_EINVAL;
 	if (!u->space->read(u->space->ctx, addr, word))
 		return 0;
-	u->saw_unreadable = true;
+	u->failed = WALK_UNREADABLE;
 	return -UNW_EINVAL;
 }
 
@@ -73,14 +74,12 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	unw_dyn_info_t di;
 	int rc;
 
-	u->saw_no_mapping = !m;
-	u->saw_no_table = m && !m->table;
-	if (!m || !m->table)
-		return -UNW_ENOINFO;
-	rc = describe_table(u, m, &di);
-	if (rc)
-		return rc;
-	return UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_unwind_info, arg);
+	rc = m && m->table ? describe_table(u, m, &di) : -UNW_ENOINFO;
+	if (!rc)
+		rc = UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need_unwind_info, arg);
+	if (rc && !u->failed)
+		u->failed = m ? WALK_NO_ROW : WALK_NO_MAPPING;
+	return rc;
 }
 
 static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
@@ -183,17 +182,6 @@ static int libunwind_open(const struct walk_space *space, void **state, struct e
 	return 0;
 }
 
-static enum walk_stop stop_of(const struct libunwind *u, int rc)
-{
-	if (rc == 0)
-		return WALK_ROOT;
-	if (u->saw_unreadable)
-		return WALK_UNREADABLE;
-	if (u->saw_no_mapping)
-		return WALK_NO_MAPPING;
-	return u->saw_no_table ? WALK_NO_ROW : WALK_UNSUPPORTED;
-}
-
 static void libunwind_walk(void *state, const struct walk_regs *regs, struct walk_stack *ret)
 {
 	struct libunwind *u = state;
@@ -203,7 +191,7 @@ static void libunwind_walk(void *state, const struct walk_regs *regs, struct wal
 
 	*ret = (struct walk_stack){ .stop = WALK_DEPTH };
 	u->regs = regs;
-	u->saw_no_mapping = u->saw_no_table = u->saw_unreadable = false;
+	u->failed = WALK_NONE;
 	if (unw_init_remote(&cursor, u->as, u)) {
 		ret->stop = WALK_UNSUPPORTED;
 		return;
@@ -219,8 +207,8 @@ static void libunwind_walk(void *state, const struct walk_regs *regs, struct wal
 		if (is_exact)
 			f->flags |= WALK_SIGNAL;
 		rc = unw_step(&cursor);
-		if (rc <= 0) {
-			ret->stop = stop_of(u, rc);
+		if (rc <= 0 || u->failed) {
+			ret->stop = u->failed ? u->failed : rc ? WALK_UNSUPPORTED : WALK_ROOT;
 			return;
 		}
 	}

@@ -61,6 +61,11 @@ class Browser:
             actions += [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
         self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "m", "actions": actions}]})
 
+    def drag(self, x1, y1, x2, y2):
+        move = lambda x, y, ms: {"type": "pointerMove", "duration": ms, "x": x, "y": y}
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "m", "actions": [
+            move(x1, y1, 0), {"type": "pointerDown", "button": 0}, move(x2, y2, 50), {"type": "pointerUp", "button": 0}]}]})
+
     def media(self, **features):
         self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
             "features": [{"name": k.replace("_", "-"), "value": v} for k, v in features.items()]}})

@@ -150,6 +150,38 @@ def differences(b):
     c.check("a new frame is called new", "new" in text_of(b, "details"), text_of(b, "details"))
 
 
+def page(b):
+    made = subprocess.run([sys.executable, os.path.join(here, "slices.py")], stdout=subprocess.PIPE, check=True)
+    profile, html = os.path.join(tmp, "slices.cprof"), os.path.join(tmp, "slices.html")
+    subprocess.run([program, "load", "-o", profile, "-"], input=made.stdout, check=True)
+    subprocess.run([program, "flame", "-o", html, profile], check=True)
+    b.open(html)
+    tabs = b.run('return [...document.querySelectorAll("nav button")].map(e => e.textContent)')
+    c.check("tabs", tabs == ["All", "On-CPU", "Off-CPU", "Side by side", "From the leaf", "Icicle"], tabs)
+    for i, name in enumerate(tabs):
+        b.run('document.querySelectorAll("nav button")[arguments[0]].click()', i)
+        shown = b.run('return [...document.querySelectorAll(".tab")].filter(t => t.getClientRects().length).length')
+        c.check("one picture is shown in " + name, shown == 1, shown)
+    b.run('document.querySelectorAll("nav button")[1].click()')
+    on = b.run('return document.querySelector(".tab.shown #frames title").textContent')
+    c.check("on-CPU has running time only", on.startswith("all (13.") and "blocked" not in on, on)
+    b.run('document.querySelectorAll("nav button")[0].click()')
+    shot(b, "heat.png")
+    x, y, left, cell, row, rows = b.run("""const e = document.querySelector("svg.heat"), d = e.dataset,
+        r = e.getBoundingClientRect(); return [r.x, r.y, +d.left, +d.cell, +d.row, +d.rows];""")
+    first = (int(x + left + 30.5 * cell), int(y + 4 + row * rows - 2))
+    last = (int(x + left + 32.5 * cell), int(y + 6))
+    b.drag(*first, *last)
+    shot(b, "heat-range.png")
+    said = text_of(b, "range")
+    c.check("a range of the heat map is said", "30.00 s to 33.00 s" in said, said)
+    seen = b.run('return [...document.querySelectorAll(".tab.shown #view text")].map(t => t.textContent)')
+    c.check("its flame graph is that range's", "futex_wait" in seen and "epoll_wait" not in seen, seen)
+    b.mouse(first[0], first[1] - 60)
+    seen = b.run('return [...document.querySelectorAll(".tab.shown #view text")].map(t => t.textContent)')
+    c.check("a click shows all again", "epoll_wait" in seen, seen)
+
+
 TIMED = """const [how, arg, done] = arguments, svg = document.querySelector("svg"), t = performance.now();
 if (how === "zoom") {
     const r = svg.getBoundingClientRect();
@@ -200,7 +232,7 @@ def without_scripts():
 
 b = Browser()
 try:
-    for part in (functions, fitting, differences, large):
+    for part in (functions, fitting, differences, page, large):
         part(b)
         seen = b.messages()
         c.check("no console message in %s" % part.__name__, not seen, seen)

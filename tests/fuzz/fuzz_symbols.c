@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 			abort();
 		elf_debug_links_free(&links);
 		if (elf_addr_of_offset(&e, len_bytes / 2, &addr))
-			elf_is_code(&e, addr);
+			elf_code_pages(&e, addr, addr + len_bytes, &addr);
 		symtab_free(&table);
 	}
 	elf_close(&e);

@@ -142,7 +142,8 @@ static void target_add_mapping(struct target *t, const char *line)
 	if (sscanf(line, "%63s %7s %" SCNx64 " %*s %*s %255s", range, perms, &off, path) < 3 ||
 	    sscanf(range, "%" SCNx64 "-%" SCNx64, &m.start, &m.end) != 2)
 		return;
-	if (perms[1] == '-' && path[0] == '/' && t->file_range_cnt < TARGET_MAPPING_MAX * 4) {
+	if (perms[1] == '-' && (path[0] == '/' || !strcmp(path, "[vdso]")) &&
+	    t->file_range_cnt < TARGET_MAPPING_MAX * 4) {
 		t->file_lo[t->file_range_cnt] = m.start;
 		t->file_hi[t->file_range_cnt++] = m.end;
 	}
@@ -182,7 +183,7 @@ static char *target_read_maps(pid_t pid)
 	return text;
 }
 
-static bool target_maps_changed(const struct target *t)
+static inline bool target_maps_changed(const struct target *t)
 {
 	char *now = target_read_maps(t->pid);
 	bool changed = strcmp(now, t->maps) != 0;
@@ -228,7 +229,7 @@ static struct target *target_open(pid_t pid)
 	return t;
 }
 
-static void target_close(struct target *t)
+static inline void target_close(struct target *t)
 {
 	target_free_tables(t);
 	free(t->pages);
@@ -244,7 +245,7 @@ static void target_regs_of(const struct user_regs_struct *u, struct walk_regs *r
 }
 
 /* Registers of a thread that is stopped by ptrace. */
-static bool target_regs(pid_t tid, struct walk_regs *ret)
+static inline bool target_regs(pid_t tid, struct walk_regs *ret)
 {
 	struct user_regs_struct u;
 
@@ -254,7 +255,7 @@ static bool target_regs(pid_t tid, struct walk_regs *ret)
 	return true;
 }
 
-static const char *target_stop_name(enum walk_stop stop)
+static inline const char *target_stop_name(enum walk_stop stop)
 {
 	static const char *const names[] = { "none",	   "root",    "zero",
 					     "no mapping", "no row",  "unsupported",

@@ -17,6 +17,7 @@
 #include "user/analysis/diff_report.h"
 #include "user/analysis/stats.h"
 #include "user/base/mem.h"
+#include "user/base/prng.h"
 
 enum {
 	FUNCTIONS = 120, /* f1 .. f120; the parent of fI is f(I / 3), f0 is main */
@@ -24,9 +25,14 @@ enum {
 	SIDE_RUNS = 20,
 };
 
-static double gauss(struct stats_random *r)
+static double uniform(struct prng *r)
 {
-	double u = 1 - stats_random_f64(r), v = stats_random_f64(r);
+	return (double)(prng_u64(r) >> 11) * 0x1p-53;
+}
+
+static double gauss(struct prng *r)
+{
+	double u = 1 - uniform(r), v = uniform(r);
 
 	return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979 * v);
 }
@@ -43,7 +49,7 @@ static uint32_t stack_of(struct profile *p, int function)
 }
 
 /* Each function's own time: 1 ms times a factor of its own, 3 % noise of the whole run and 4 % of its own. */
-static struct profile *make_run(struct stats_random *r, double factor)
+static struct profile *make_run(struct prng *r, double factor)
 {
 	struct profile *p = profile__new();
 	double common = 1 + 0.03 * gauss(r);
@@ -74,10 +80,10 @@ struct two_sides {
 
 static void compare(struct two_sides *s, uint64_t seed, unsigned int cnt, double factor)
 {
-	struct stats_random r;
+	struct prng r;
 	const struct profile *const *runs = (const struct profile *const *)s->runs;
 
-	stats_random_init(&r, seed);
+	prng_init(&r, seed, 0);
 	s->cnt = cnt;
 	for (unsigned int i = 0; i < 2 * cnt; i++)
 		s->runs[i] = make_run(&r, i < cnt ? 1 : factor);
@@ -145,18 +151,18 @@ static void no_change_stays_grey(void **state)
 	struct two_sides s;
 	struct profile *mixed[2 * SIDE_RUNS];
 	const struct profile *const *runs = (const struct profile *const *)mixed;
-	struct stats_random r;
+	struct prng r;
 	int alarms = 0;
 
 	(void)state;
 	compare(&s, 4711, SIDE_RUNS, 1);
 	memcpy(mixed, s.runs, sizeof(mixed));
-	stats_random_init(&r, 5);
+	prng_init(&r, 5, 0);
 	for (int half = 0; half < 100; half++) {
 		struct diff d;
 
 		for (uint32_t i = 2 * SIDE_RUNS - 1; i > 0; i--) {
-			uint32_t j = stats_random_below(&r, i + 1);
+			uint32_t j = (uint32_t)prng_below(&r, i + 1);
 			struct profile *t = mixed[i];
 
 			mixed[i] = mixed[j];

@@ -11,6 +11,12 @@
 
 #include "user/analysis/stats.h"
 #include "user/base/mem.h"
+#include "user/base/prng.h"
+
+static double uniform(struct prng *r)
+{
+	return (double)(prng_u64(r) >> 11) * 0x1p-53;
+}
 
 static void near(double got, double want, double tolerance)
 {
@@ -101,14 +107,13 @@ static void max_t_equals_enumeration(void **state)
 		BEFORE = 3
 	};
 	double v[RUNS * FRAMES], p[FRAMES], t[FRAMES], previous = 0;
-	struct stats_random random;
+	struct prng random;
 	bool done[FRAMES] = { false };
 
 	(void)state;
-	stats_random_init(&random, 7);
+	prng_init(&random, 7, 0);
 	for (int i = 0; i < RUNS * FRAMES; i++)
-		v[i] = stats_random_f64(&random) +
-		       (i % FRAMES == 2 && i / FRAMES >= BEFORE ? 0.9 : 0);
+		v[i] = uniform(&random) + (i % FRAMES == 2 && i / FRAMES >= BEFORE ? 0.9 : 0);
 	stats_max_t(v, FRAMES, BEFORE, RUNS - BEFORE, 9999, 1, p);
 	for (size_t f = 0; f < FRAMES; f++)
 		t[f] = pooled_t(v, FRAMES, f, ~0U << BEFORE, RUNS);
@@ -145,19 +150,19 @@ static void max_t_keeps_alpha(void **state)
 		TRIALS = 200
 	};
 	double *v = xcalloc(RUNS * FRAMES, sizeof(*v)), *p = xcalloc(FRAMES, sizeof(*p));
-	struct stats_random random;
+	struct prng random;
 	int false_alarms = 0;
 
 	(void)state;
-	stats_random_init(&random, 99);
+	prng_init(&random, 99, 0);
 	for (int trial = 0; trial < TRIALS; trial++) {
 		double lowest = 1;
 
 		for (int r = 0; r < RUNS; r++) {
-			double common = stats_random_f64(&random);
+			double common = uniform(&random);
 
 			for (int f = 0; f < FRAMES; f++)
-				v[r * FRAMES + f] = common + stats_random_f64(&random);
+				v[r * FRAMES + f] = common + uniform(&random);
 		}
 		stats_max_t(v, FRAMES, RUNS / 2, RUNS / 2, 499, (uint64_t)trial, p);
 		for (int f = 0; f < FRAMES; f++)

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zstd.h>
 
 #include "tests/unit/random_profile.h"
 #include "user/store/columns.h"
@@ -217,6 +218,87 @@ static void test_sealed_lies_are_refused(void **state)
 	profile__free(p);
 }
 
+/* A file of one section. */
+static void build(struct buf *file, enum section section, uint32_t record_bytes, uint64_t cnt,
+		  const void *raw, size_t raw_bytes)
+{
+	unsigned char header[FORMAT_HEADER_BYTES] = FORMAT_MAGIC, entry[FORMAT_ENTRY_BYTES];
+	char stored[512];
+	size_t stored_bytes = ZSTD_compress(stored, sizeof(stored), raw, raw_bytes, 1);
+
+	put_le(entry + FORMAT_E_SECTION, 4, section);
+	put_le(entry + FORMAT_E_RECORD_BYTES, 4, record_bytes);
+	put_le(entry + FORMAT_E_RECORD_CNT, 8, cnt);
+	put_le(entry + FORMAT_E_OFFSET, 8, FORMAT_HEADER_BYTES);
+	put_le(entry + FORMAT_E_STORED, 8, stored_bytes);
+	put_le(entry + FORMAT_E_RAW, 8, raw_bytes);
+	put_le(entry + FORMAT_E_SUM, 8, XXH64(stored, stored_bytes, 0));
+	put_le(header + FORMAT_H_VERSION, 4, FORMAT_VERSION);
+	put_le(header + FORMAT_H_LENGTH, 8,
+	       FORMAT_HEADER_BYTES + stored_bytes + FORMAT_ENTRY_BYTES);
+	put_le(header + FORMAT_H_DIRECTORY, 8, FORMAT_HEADER_BYTES + stored_bytes);
+	put_le(header + FORMAT_H_SECTION_CNT, 4, 1);
+	buf_reset(file);
+	buf_append(file, header, sizeof(header));
+	buf_append(file, stored, stored_bytes);
+	buf_append(file, entry, sizeof(entry));
+	reseal(file);
+}
+
+static void test_contents_are_checked(void **state)
+{
+	/* lengths of two strings in planes, then their bytes */
+	static const char good[] = "\1\2\0\0\0\0\0\0abc", twice[] = "\1\1\0\0\0\0\0\0aa",
+			  longer[] = "\1\3\0\0\0\0\0\0abc", huge[] = "\1\2\0\0\0\0\0\377abc",
+			  shorter[] = "\1\1\0\0\0\0\0\0abc";
+	static const char stacks[] = "\1\0\0\0\1\0\0\0", losses[20] = { 64 };
+	struct buf file = { 0 };
+	struct profile *p;
+
+	(void)state;
+	build(&file, SECTION_STRINGS, 4, 2, good, 11);
+	p = parse(&file);
+	assert_string_equal(profile__str(p, 2), "bc");
+	profile__free(p);
+	build(&file, SECTION_STRINGS, 4, 2, twice, 10);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'strings' at offset 64: a string occurs twice");
+	build(&file, SECTION_STRINGS, 4, 2, longer, 11);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'strings' at offset 64: a string is longer than the section");
+	build(&file, SECTION_STRINGS, 4, 2, huge, 11);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'strings' at offset 64: a string is longer than the section");
+	build(&file, SECTION_STRINGS, 4, 2, shorter, 11);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'strings' at offset 64: bytes are left over after the last string");
+	build(&file, SECTION_STACKS, 8, 1, stacks, 8);
+	expect_refused(file.data, file.len_bytes, "stack 1: parent 1 does not exist");
+	build(&file, SECTION_STACKS, 1, 8, stacks, 8);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'stacks' at offset 64: its records are too short");
+	build(&file, SECTION_LOSS, 20, 1, losses, 20);
+	expect_refused(file.data, file.len_bytes,
+		       "section 'loss' at offset 64: a record has an impossible value");
+	buf_free(&file);
+}
+
+static void test_appended_bytes_are_refused(void **state)
+{
+	struct profile *p = random_profile(4, 20);
+	struct buf bytes = { 0 };
+	char expect[96];
+
+	(void)state;
+	writer__encode(p, &bytes);
+	snprintf(expect, sizeof(expect), "damaged: it has %zu bytes, and %zu when it was written",
+		 bytes.len_bytes + 1, bytes.len_bytes);
+	buf_putc(&bytes, 0);
+	expect_refused(bytes.data, bytes.len_bytes, expect);
+	profile__free(p);
+	buf_free(&bytes);
+}
+
 static void test_unknown_sections_are_skipped(void **state)
 {
 	struct profile *p = random_profile(6, 20), *q = NULL;
@@ -337,6 +419,8 @@ int main(void)
 		cmocka_unit_test(test_every_flipped_bit_is_refused),
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_sealed_lies_are_refused),
+		cmocka_unit_test(test_contents_are_checked),
+		cmocka_unit_test(test_appended_bytes_are_refused),
 		cmocka_unit_test(test_unknown_sections_are_skipped),
 		cmocka_unit_test(test_longer_and_shorter_records),
 		cmocka_unit_test(test_messages_name_what_is_wrong),

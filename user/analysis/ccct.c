@@ -21,59 +21,13 @@ void ccct__free(struct ccct *c)
 	free(c->frames);
 	index_free(&c->fact_index);
 	free(c->paths);
+	free(c->path_rank);
 	free(c->facts);
 	free(c->groups);
 	free(c->cells);
 	free(c->path_seen);
 	free(c->frame_seen);
 	*c = (struct ccct){ 0 };
-}
-
-static struct ccct_seen *grow_seen(struct ccct_seen *seen, size_t *cap, size_t need)
-{
-	size_t old = *cap;
-
-	if (need <= old)
-		return seen;
-	seen = xgrow(seen, cap, need, sizeof(*seen));
-	memset(seen + old, 0, (*cap - old) * sizeof(*seen));
-	return seen;
-}
-
-static uint32_t frame_of(struct ccct *c, uint32_t service_sid, uint32_t operation_sid)
-{
-	uint64_t hash = hash_pair(service_sid, operation_sid);
-	struct index_iter it = index_find(&c->frame_index, hash);
-
-	for (; index_hit(&c->frame_index, &it); index_next(&c->frame_index, &it))
-		if (c->frames[it.elem].service_sid == service_sid &&
-		    c->frames[it.elem].operation_sid == operation_sid)
-			return it.elem;
-	c->frames = xgrow(c->frames, &c->frame_cap, c->frame_cnt + 1, sizeof(*c->frames));
-	c->frames[c->frame_cnt] = (struct ccct_frame){ service_sid, operation_sid, 0 };
-	index_add(&c->frame_index, hash, (uint32_t)c->frame_cnt);
-	c->frame_seen = grow_seen(c->frame_seen, &c->frame_seen_cap, c->frame_cnt + 1);
-	return (uint32_t)c->frame_cnt++;
-}
-
-uint32_t ccct__frame(struct ccct *c, const char *service, const char *operation)
-{
-	return frame_of(c, strtab_add(&c->strings, service), strtab_add(&c->strings, operation));
-}
-
-uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame)
-{
-	uint64_t hash = hash_pair(parent, frame);
-	struct index_iter it = index_find(&c->path_index, hash);
-
-	for (; index_hit(&c->path_index, &it); index_next(&c->path_index, &it))
-		if (c->paths[it.elem].parent == parent && c->paths[it.elem].frame == frame)
-			return it.elem;
-	c->paths = xgrow(c->paths, &c->path_cap, c->path_cnt + 1, sizeof(*c->paths));
-	c->paths[c->path_cnt] = (struct ccct_path){ .parent = parent, .frame = frame };
-	index_add(&c->path_index, hash, (uint32_t)c->path_cnt);
-	c->path_seen = grow_seen(c->path_seen, &c->path_seen_cap, c->path_cnt + 1);
-	return (uint32_t)c->path_cnt++;
 }
 
 /* Sums of what a file claims may not fit. */
@@ -311,8 +265,8 @@ static void merge_paths(struct ccct *c, const struct ccct *other, uint32_t *map,
 	for (size_t i = 0; i < other->frame_cnt; i++) {
 		const struct ccct_frame *f = &other->frames[i];
 
-		frames[i] = frame_of(c, merge_string(c, other, f->service_sid),
-				     merge_string(c, other, f->operation_sid));
+		frames[i] = ccct__frame(c, strtab_get(&other->strings, f->service_sid),
+					strtab_get(&other->strings, f->operation_sid));
 		c->frames[frames[i]].trace_cnt += f->trace_cnt;
 	}
 	for (size_t i = 0; i < other->path_cnt; i++) {
@@ -465,46 +419,6 @@ static void group_if_large(struct ccct *c)
 		join_groups(c);
 }
 
-int ccct__compare_frames(const struct ccct *c, uint32_t a, uint32_t b)
-{
-	const struct ccct_frame *x = &c->frames[a], *y = &c->frames[b];
-	int by_service = strcmp(strtab_get(&c->strings, x->service_sid),
-				strtab_get(&c->strings, y->service_sid));
-
-	return by_service ? by_service :
-			    strcmp(strtab_get(&c->strings, x->operation_sid),
-				   strtab_get(&c->strings, y->operation_sid));
-}
-
-static size_t path_depth(const struct ccct *c, uint32_t path)
-{
-	size_t depth = 0;
-
-	for (; path != SPAN_NONE; path = c->paths[path].parent)
-		depth++;
-	return depth;
-}
-
-int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b)
-{
-	size_t depth_a = path_depth(c, a), depth_b = path_depth(c, b);
-	size_t da = depth_a, db = depth_b;
-
-	if (a == b)
-		return 0;
-	for (; da > db; da--)
-		a = c->paths[a].parent;
-	for (; db > da; db--)
-		b = c->paths[b].parent;
-	if (a == b)
-		return depth_a < depth_b ? -1 : 1;
-	while (c->paths[a].parent != c->paths[b].parent) {
-		a = c->paths[a].parent;
-		b = c->paths[b].parent;
-	}
-	return ccct__compare_frames(c, c->paths[a].frame, c->paths[b].frame);
-}
-
 static int by_entry_and_time(const void *a, const void *b, void *arg)
 {
 	const struct ccct_group *x = a, *y = b;
@@ -556,6 +470,7 @@ static void sort_facts(struct ccct *c)
 
 void ccct__finish(struct ccct *c)
 {
+	ccct__rank(c);
 	sort_facts(c);
 	if (c->cells_added > CCCT_EXACT_CELLS)
 		join_groups(c);
@@ -565,30 +480,4 @@ void ccct__finish(struct ccct *c)
 		if (c->groups[i].cell_cnt)
 			qsort_r(c->cells + c->groups[i].first_cell, c->groups[i].cell_cnt,
 				sizeof(*c->cells), by_path, c);
-}
-
-void ccct__put_frame(const struct ccct *c, uint32_t frame, bool folded, struct buf *out)
-{
-	size_t at = out->len_bytes;
-
-	buf_printf(out, "[%s] %s", strtab_get(&c->strings, c->frames[frame].service_sid),
-		   strtab_get(&c->strings, c->frames[frame].operation_sid));
-	for (; folded && at < out->len_bytes; at++)
-		if (out->data[at] == ';' || (unsigned char)out->data[at] < ' ')
-			out->data[at] = '_';
-}
-
-void ccct__put_path(const struct ccct *c, uint32_t path, const char *separator, struct buf *out)
-{
-	size_t depth = path_depth(c, path);
-	uint32_t *chain = xcalloc(depth + 1, sizeof(*chain));
-
-	for (size_t i = depth; i-- > 0; path = c->paths[path].parent)
-		chain[i] = c->paths[path].frame;
-	for (size_t i = 0; i < depth; i++) {
-		if (i)
-			buf_puts(out, separator);
-		ccct__put_frame(c, chain[i], *separator == ';', out);
-	}
-	free(chain);
 }

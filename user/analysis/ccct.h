@@ -71,6 +71,9 @@ struct ccct {
 	struct ccct_path *paths;
 	size_t path_cnt, path_cap;
 	struct index path_index;
+	uint32_t *
+		path_rank; /* by ccct__rank: places in the order of texts, while path_cnt = ranked_cnt */
+	size_t ranked_cnt;
 	struct ccct_group *groups;
 	size_t group_cnt, group_cap;
 	struct ccct_cell *cells;
@@ -93,6 +96,9 @@ struct ccct {
 void ccct__free(struct ccct *c);
 uint32_t ccct__frame(struct ccct *c, const char *service, const char *operation);
 uint32_t ccct__path(struct ccct *c, uint32_t parent, uint32_t frame);
+/* The path of this frame below parent, SPAN_NONE if there is none. */
+uint32_t ccct__find_path(const struct ccct *c, uint32_t parent, const char *service,
+			 const char *operation);
 /* Adds the critical path of one root of a tree. */
 void ccct__add(struct ccct *c, const struct spantree *t, const struct critpath *p);
 /* Counts what reading and building a tree had to say about a trace. */
@@ -114,8 +120,12 @@ void ccct__keep_examples(struct ccct *c, uint32_t path, const struct ccct_exampl
 /* "[service] operation" appended; with separators of folded text (';') replaced by '_' when asked. */
 void ccct__put_frame(const struct ccct *c, uint32_t frame, bool folded, struct buf *out);
 void ccct__put_path(const struct ccct *c, uint32_t path, const char *separator, struct buf *out);
-/* Orders paths by their frames' texts from the root; parents before children. */
+/* Orders paths by their frames' texts from the root; parents before children. Ranks make a comparison O(1),
+ * without them it is O(depth); ccct__finish ranks. */
+void ccct__rank(struct ccct *c);
 int ccct__compare_paths(const struct ccct *c, uint32_t a, uint32_t b);
 int ccct__compare_frames(const struct ccct *c, uint32_t a, uint32_t b);
+/* The entry of each path. Owned by the caller; path_cnt of them. O(paths). */
+uint32_t *ccct__entries_of(const struct ccct *c);
 
 #endif

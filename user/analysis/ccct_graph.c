@@ -98,13 +98,6 @@ int64_t ccct_graph__scaled_ns(const struct ccct_graph *a, const struct ccct_grap
 	return (int64_t)((__int128)ns * b->root_ns / a->root_ns);
 }
 
-static uint32_t entry_of(const struct ccct *c, uint32_t path)
-{
-	while (c->paths[path].parent != SPAN_NONE)
-		path = c->paths[path].parent;
-	return path;
-}
-
 static int by_exclusive(const void *a, const void *b, void *arg)
 {
 	const struct ccct_rank *x = a, *y = b;
@@ -125,16 +118,18 @@ static int by_u64(const void *a, const void *b)
 static void count_entries(const struct ccct *c, const struct ccct_graph *all, struct ccct_rank *r)
 {
 	uint64_t *pairs = xcalloc(c->path_cnt + 1, sizeof(*pairs));
+	uint32_t *entry = ccct__entries_of(c);
 	size_t cnt = 0;
 
 	for (uint32_t i = 0; i < c->path_cnt; i++)
 		if (all->paths[i].freq)
-			pairs[cnt++] = (uint64_t)c->paths[i].frame << 32 | entry_of(c, i);
+			pairs[cnt++] = (uint64_t)c->paths[i].frame << 32 | entry[i];
 	qsort(pairs, cnt, sizeof(*pairs), by_u64);
 	for (size_t i = 0; i < cnt; i++)
 		if (!i || pairs[i] != pairs[i - 1])
 			r[pairs[i] >> 32].entry_cnt++;
 	free(pairs);
+	free(entry);
 }
 
 struct ccct_rank *ccct_rank_all(const struct ccct *c, size_t *cnt)

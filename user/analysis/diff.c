@@ -27,7 +27,7 @@ struct run {
 	size_t item_cnt, item_cap;
 	double scale;
 	unsigned int side;
-	unsigned int kinds;
+	uint32_t kinds;
 };
 
 /* Everything of one run by node, and summed up by function. */

@@ -41,7 +41,7 @@ struct diff_options {
 	double min_share;	 /* frames below this part of the whole are not tested; 1e-4 */
 	uint32_t permutation_cnt;
 	uint64_t seed;
-	unsigned int kinds; /* bit mask of enum kind; 0 = all */
+	uint32_t kinds; /* bit mask of enum kind; 0 = all */
 };
 
 /* One tested quantity. Values are means over the runs of a side, after normalisation. */

@@ -14,16 +14,10 @@ static const double dominant_share = 0.5, serial_share = 0.03, repeated_share = 
 struct hints {
 	const struct ccct *ccct;
 	double *root_ns; /* by entry path: the entry's total */
+	uint32_t *entry; /* by path */
 	struct hint *items;
 	size_t cnt, cap;
 };
-
-static uint32_t entry_of(const struct ccct *c, uint32_t path)
-{
-	while (c->paths[path].parent != SPAN_NONE)
-		path = c->paths[path].parent;
-	return path;
-}
 
 static void add_hint(struct hints *h, struct hint hint)
 {
@@ -33,7 +27,7 @@ static void add_hint(struct hints *h, struct hint hint)
 
 static void judge(struct hints *h, const struct ccct_fact *f)
 {
-	double root_ns = f->kind == FACT_CLOCK ? 0 : h->root_ns[entry_of(h->ccct, f->path)];
+	double root_ns = f->kind == FACT_CLOCK ? 0 : h->root_ns[h->entry[f->path]];
 	double share = root_ns > 0 ? (double)f->ns / root_ns : 0;
 	struct hint hint = { .path = f->path,
 			     .other = f->other,
@@ -89,7 +83,7 @@ static void judge_dominant(struct hints *h)
 	order = ccct_graph__order(c, &fast, NULL, &cnt);
 	for (size_t i = cnt; i-- > 0;) { /* children before parents */
 		uint32_t p = order[i];
-		double root = (double)fast.paths[entry_of(c, p)].inclusive_ns;
+		double root = (double)fast.paths[h->entry[p]].inclusive_ns;
 		double share = root > 0 ? (double)fast.paths[p].inclusive_ns / root : 0;
 
 		if (share < dominant_share || c->paths[p].parent == SPAN_NONE)
@@ -119,7 +113,7 @@ static int by_share(const void *a, const void *b, void *arg)
 
 struct hint *opportunity_hints(const struct ccct *c, size_t *cnt)
 {
-	struct hints h = { .ccct = c };
+	struct hints h = { .ccct = c, .entry = ccct__entries_of(c) };
 
 	h.root_ns = xcalloc(c->path_cnt + 1, sizeof(*h.root_ns));
 	for (size_t i = 0; i < c->group_cnt; i++)
@@ -128,6 +122,7 @@ struct hint *opportunity_hints(const struct ccct *c, size_t *cnt)
 	for (size_t i = 0; i < c->fact_cnt; i++)
 		judge(&h, &c->facts[i]);
 	free(h.root_ns);
+	free(h.entry);
 	if (h.cnt > 1)
 		qsort_r(h.items, h.cnt, sizeof(*h.items), by_share, (void *)(uintptr_t)c);
 	*cnt = h.cnt;

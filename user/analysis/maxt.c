@@ -13,6 +13,7 @@
 
 #include "user/analysis/stats.h"
 #include "user/base/mem.h"
+#include "user/base/prng.h"
 
 enum {
 	BLOCK_FRAMES = 2048 /* sums of a block stay in the first-level cache */
@@ -126,7 +127,7 @@ static void make_splits(struct max_t *m, uint32_t permutation_cnt, uint64_t seed
 {
 	unsigned int k = m->before_cnt;
 	uint64_t all = stats_splits(k, m->run_cnt - k, permutation_cnt + UINT64_C(1));
-	struct stats_random random;
+	struct prng random;
 	uint16_t *deck = xcalloc(m->run_cnt, sizeof(*deck));
 
 	m->split_cnt = all > permutation_cnt ? permutation_cnt + 1 : (uint32_t)all;
@@ -135,7 +136,7 @@ static void make_splits(struct max_t *m, uint32_t permutation_cnt, uint64_t seed
 		deck[i] = (uint16_t)i;
 	memcpy(m->splits, deck,
 	       k * sizeof(*deck)); /* the observed one, and the first combination */
-	stats_random_init(&random, seed);
+	prng_init(&random, seed, 0);
 	for (uint32_t s = 1; s < m->split_cnt; s++) {
 		uint16_t *split = m->splits + (size_t)s * k;
 
@@ -145,7 +146,7 @@ static void make_splits(struct max_t *m, uint32_t permutation_cnt, uint64_t seed
 			continue;
 		}
 		for (unsigned int i = 0; i < k; i++) { /* Fisher and Yates, as far as needed */
-			unsigned int j = i + stats_random_below(&random, m->run_cnt - i);
+			unsigned int j = i + (unsigned int)prng_below(&random, m->run_cnt - i);
 			uint16_t t = deck[i];
 
 			deck[i] = deck[j];

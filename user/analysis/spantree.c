@@ -187,6 +187,30 @@ static void open_circles(struct spantree *t)
 	}
 }
 
+/* A FOLLOWS_FROM link into the span's own tree closes a circle, too; it is not followed anyway. roots[] (not
+ * built yet) holds the root of each span's tree. */
+static void name_link_circles(struct spantree *t)
+{
+	uint32_t *root = t->roots;
+
+	memset(root, 0xff, t->cnt * sizeof(*root));
+	for (uint32_t i = 0; i < t->cnt; i++) {
+		uint32_t at = i, found;
+
+		while (t->parent[at] != SPAN_NONE && root[at] == SPAN_NONE)
+			at = t->parent[at];
+		found = root[at] == SPAN_NONE ? at : root[at];
+		for (at = i; at != SPAN_NONE && root[at] == SPAN_NONE; at = t->parent[at])
+			root[at] = found;
+	}
+	for (uint32_t i = 0; i < t->cnt; i++) {
+		uint32_t p = spantree__find(t, t->trace->spans[i].parent_sid);
+
+		if ((t->flags[i] & NODE_ASYNC) && p != SPAN_NONE && root[p] == i)
+			note(t, TREE_CIRCLE, i, 0);
+	}
+}
+
 static void list_children(struct spantree *t)
 {
 	memset(t->child_off, 0, (t->cnt + 1) * sizeof(*t->child_off));
@@ -380,6 +404,8 @@ void spantree__build(struct spantree *t, const struct trace *trace,
 	for (uint32_t i = 0; i < t->cnt; i++)
 		find_parent(t, i);
 	open_circles(t);
+	if (t->note_cnt[TREE_ASYNC])
+		name_link_circles(t);
 	list_children(t);
 	find_roots(t, o);
 	for (size_t i = 0; i < t->root_cnt; i++)

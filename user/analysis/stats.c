@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Distributions, random numbers, Welch and Holm; see stats.h. Permutations are in maxt.c. */
+/* Distributions, means and Holm; see stats.h. Permutations are in maxt.c. */
 #include "user/analysis/stats.h"
 
 #include <math.h>
@@ -88,51 +88,6 @@ double stats_binomial_two_sided(double k, double n, double q)
 	lower = k >= n ? 1 : stats_beta_inc(n - k, k + 1, 1 - q); /* P(X <= k) */
 	p = 2 * (upper < lower ? upper : lower);
 	return p < 1 ? p : 1;
-}
-
-static uint64_t rotate(uint64_t x, int bits)
-{
-	return x << bits | x >> (64 - bits);
-}
-
-void stats_random_init(struct stats_random *r, uint64_t seed)
-{
-	for (int i = 0; i < 4; i++) {
-		uint64_t z = seed += 0x9e3779b97f4a7c15;
-
-		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-		z = (z ^ z >> 27) * 0x94d049bb133111eb;
-		r->s[i] = z ^ z >> 31;
-	}
-}
-
-uint64_t stats_random_u64(struct stats_random *r)
-{
-	uint64_t *s = r->s, ret = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
-
-	s[2] ^= s[0];
-	s[3] ^= s[1];
-	s[1] ^= s[2];
-	s[0] ^= s[3];
-	s[2] ^= t;
-	s[3] = rotate(s[3], 45);
-	return ret;
-}
-
-uint32_t stats_random_below(struct stats_random *r, uint32_t bound)
-{
-	const uint64_t limit = (UINT64_C(1) << 32) / bound * bound;
-	uint64_t v;
-
-	do
-		v = stats_random_u64(r) >> 32;
-	while (v >= limit);
-	return (uint32_t)(v % bound);
-}
-
-double stats_random_f64(struct stats_random *r)
-{
-	return (double)(stats_random_u64(r) >> 11) * 0x1p-53;
 }
 
 struct ranked {

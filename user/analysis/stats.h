@@ -24,16 +24,6 @@ double stats_normal_two_sided(double z);
  * be fractions (effective counts). */
 double stats_binomial_two_sided(double k, double n, double q);
 
-/* xoshiro256**, seeded by splitmix64 (Blackman and Vigna 2018): the same numbers on every machine. */
-struct stats_random {
-	uint64_t s[4];
-};
-
-void stats_random_init(struct stats_random *r, uint64_t seed);
-uint64_t stats_random_u64(struct stats_random *r);
-uint32_t stats_random_below(struct stats_random *r, uint32_t bound); /* 0 .. bound - 1, unbiased */
-double stats_random_f64(struct stats_random *r);		     /* [0, 1) */
-
 /* Adjusts p[0..cnt-1] in place for cnt tests (Holm). O(n log n). */
 void stats_holm(double *p, size_t cnt);
 

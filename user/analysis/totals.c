@@ -103,32 +103,47 @@ uint64_t totals_uncertainty_ns(uint64_t ns, uint64_t cnt, uint64_t sample_cnt)
 
 struct weighted {
 	uint64_t ns;
-	uint32_t process;
+	uint32_t pid, process;
 };
 
-static int compare_weights(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
 	const struct weighted *x = a, *y = b;
 
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-uint32_t *totals_processes(const struct profile *p)
+uint32_t totals_main_process(const struct profile *p, size_t *pid_cnt)
 {
 	const size_t cnt = p->processes.cnt;
 	struct weighted *w = xcalloc(cnt, sizeof(*w));
-	uint32_t *ret = xcalloc(cnt, sizeof(*ret));
+	uint64_t best_ns = 0;
+	uint32_t best = 0;
 
-	for (uint32_t i = 0; i < cnt; i++)
+	*pid_cnt = 0;
+	for (uint32_t i = 1; i < cnt; i++) {
 		w[i].process = i;
+		w[i].pid = p->processes.items[i].pid;
+	}
 	for (size_t i = 0; i < p->sums.cnt; i++)
 		add(&w[p->sums.items[i].process].ns, p->sums.items[i].ns);
-	if (cnt > 1)
-		qsort(w + 1, cnt - 1, sizeof(*w), compare_weights);
-	for (size_t i = 1; i < cnt; i++)
-		ret[i - 1] = w[i].process;
+	if (cnt > 2)
+		qsort(w + 1, cnt - 1, sizeof(*w), compare_pids);
+	for (size_t i = 1, next; i < cnt; i = next) {
+		uint64_t ns = 0;
+
+		for (next = i; next < cnt && w[next].pid == w[i].pid; next++)
+			add(&ns, w[next].ns);
+		*pid_cnt += ns > 0;
+		if (ns > best_ns || !best) {
+			best_ns = ns;
+			best = w[i].process;
+		}
+	}
 	free(w);
-	return ret;
+	return best;
 }

@@ -41,7 +41,8 @@ void totals_init(struct totals *t, const struct profile *p); /* O(sums + threads
  * sample_cnt samples (normal approximation of the binomial; 1.96 standard errors). ns when cnt is 0. */
 uint64_t totals_uncertainty_ns(uint64_t ns, uint64_t cnt, uint64_t sample_cnt);
 
-/* The processes with the most time first; owned by the caller, cnt = processes.cnt - 1. */
-uint32_t *totals_processes(const struct profile *p);
+/* The process with the most time, all generations of its pid together (0 = there is none), and how many
+ * pids have any time. */
+uint32_t totals_main_process(const struct profile *p, size_t *pid_cnt);
 
 #endif

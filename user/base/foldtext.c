@@ -178,8 +178,7 @@ bool foldtext_next(const char **rest, const char *end, const char **frame, size_
 	return true;
 }
 
-/* The byte that an escape at s stands for, or -1. */
-static int escaped_byte(const char *s, size_t len_bytes)
+int foldtext_escaped_byte(const char *s, size_t len_bytes)
 {
 	static const char codes[][5] = { "\\x3b", "\\x0a", "\\x0d", "\\x5c" };
 
@@ -193,24 +192,32 @@ static int escaped_byte(const char *s, size_t len_bytes)
 
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
+	size_t done = 0;
+
 	for (size_t i = 0; i < len_bytes; i++) {
+		const char *code = NULL;
+
 		if (name[i] == ';')
-			buf_puts(out, "\\x3b");
+			code = "\\x3b";
 		else if (name[i] == '\n')
-			buf_puts(out, "\\x0a");
+			code = "\\x0a";
 		else if (name[i] == '\r')
-			buf_puts(out, "\\x0d");
-		else if (escaped_byte(name + i, len_bytes - i) >= 0)
-			buf_puts(out, "\\x5c");
-		else
-			buf_putc(out, name[i]);
+			code = "\\x0d";
+		else if (name[i] == '\\' && foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
+			code = "\\x5c";
+		if (!code)
+			continue;
+		buf_append(out, name + done, i - done);
+		buf_puts(out, code);
+		done = i + 1;
 	}
+	buf_append(out, name + done, len_bytes - done);
 }
 
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes)
 {
 	for (size_t i = 0; i < len_bytes; i++) {
-		int c = escaped_byte(frame + i, len_bytes - i);
+		int c = foldtext_escaped_byte(frame + i, len_bytes - i);
 
 		buf_putc(out, c < 0 ? frame[i] : (char)c);
 		if (c >= 0)
@@ -223,7 +230,7 @@ bool foldtext_has_escape(const char *frame, size_t len_bytes)
 	const char *s = frame, *end = frame + len_bytes;
 
 	while (s < end && (s = memchr(s, '\\', (size_t)(end - s)))) {
-		if (escaped_byte(s, (size_t)(end - s)) >= 0)
+		if (foldtext_escaped_byte(s, (size_t)(end - s)) >= 0)
 			return true;
 		s++;
 	}

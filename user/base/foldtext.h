@@ -44,6 +44,8 @@ bool foldtext_next(const char **rest, const char *end, const char **frame, size_
 
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes);
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes);
+/* The byte that the escape of four bytes at s stands for, or -1. */
+int foldtext_escaped_byte(const char *s, size_t len_bytes);
 bool foldtext_has_escape(const char *frame, size_t len_bytes);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <string.h>
 
 #include "user/base/mem.h"
 
@@ -57,13 +59,28 @@ static void place(struct index_slot *slots, size_t cap, struct index_slot s)
 	slots[at] = s;
 }
 
+/* Large tables are touched all over: huge pages spare a walk of the page tables at nearly every look-up. */
+static struct index_slot *new_slots(size_t cap)
+{
+	enum {
+		HUGE_PAGE_BYTES = 2 << 20
+	};
+	size_t size_bytes = cap * sizeof(struct index_slot);
+	void *slots = NULL;
+
+	if (size_bytes < 2 * HUGE_PAGE_BYTES || posix_memalign(&slots, HUGE_PAGE_BYTES, size_bytes))
+		return xcalloc(cap, sizeof(struct index_slot));
+	madvise(slots, size_bytes, MADV_HUGEPAGE); /* only a hint */
+	return memset(slots, 0, size_bytes);
+}
+
 void index_add(struct index *ix, uint64_t hash, uint32_t elem)
 {
 	struct index_slot s = { .hash_top = (uint32_t)(hash >> 32), .elem_plus_1 = elem + 1 };
 
 	if (ix->cnt + 1 > ix->cap / 4 * 3) {
 		size_t cap = ix->cap ? ix->cap * 2 : 64;
-		struct index_slot *slots = xcalloc(cap, sizeof(*slots));
+		struct index_slot *slots = new_slots(cap);
 
 		for (size_t i = 0; i < ix->cap; i++)
 			if (ix->slots[i].elem_plus_1)

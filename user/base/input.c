@@ -48,8 +48,10 @@ static ssize_t read_raw(struct input *in, struct err *err)
 
 	if (in->fd < 0) {
 		n = (ssize_t)(in->mem_bytes < sizeof(in->raw) ? in->mem_bytes : sizeof(in->raw));
-		memcpy(in->raw, in->mem, (size_t)n);
-		in->mem += n;
+		if (n) { /* nothing may be at NULL */
+			memcpy(in->raw, in->mem, (size_t)n);
+			in->mem += n;
+		}
 		in->mem_bytes -= (size_t)n;
 	} else {
 		do
@@ -262,7 +264,7 @@ ssize_t input_peek(struct input *in, size_t want_bytes, const char **data, struc
 static int give_line(struct input *in, size_t len_bytes, size_t skip_bytes, char **line,
 		     size_t *ret_bytes)
 {
-	char *start = in->text + in->text_at;
+	char *start = in->text ? in->text + in->text_at : NULL;
 
 	in->text_at += len_bytes + skip_bytes;
 	in->line_no++;

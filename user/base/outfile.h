@@ -24,7 +24,7 @@ int outfile_write(struct outfile *f, const void *data, size_t len_bytes, struct 
 int outfile_pwrite(struct outfile *f, const void *data, size_t len_bytes, uint64_t off_bytes,
 		   struct err *err); /* only on regular files; flushes first */
 int outfile_fd(const struct outfile *f);
-bool outfile_is_direct(const struct outfile *f); /* not a regular file: no outfile_pwrite */
+bool outfile_is_direct(const struct outfile *f);	/* not a regular file: no outfile_pwrite */
 uint64_t outfile_size_bytes(const struct outfile *f);	/* bytes given to outfile_write so far */
 int outfile_commit(struct outfile *f, struct err *err); /* 0 = whole and in place */
 void outfile_close(struct outfile *f);			/* NULL is fine; uncommitted files vanish */

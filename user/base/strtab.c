@@ -25,18 +25,30 @@ static uint32_t append(struct strtab *t, const char *s, size_t len_bytes, uint64
 	return id;
 }
 
-uint32_t strtab_addn(struct strtab *t, const char *s, size_t len_bytes)
+static uint32_t find(const struct strtab *t, const char *s, size_t len_bytes, uint64_t hash)
 {
-	uint64_t hash = hash_bytes(s, len_bytes);
-	struct index_iter it;
+	struct index_iter it = index_find(&t->index, hash);
 
-	if (!t->cnt)
-		append(t, "", 0, hash_bytes("", 0));
-	it = index_find(&t->index, hash);
 	for (; index_hit(&t->index, &it); index_next(&t->index, &it))
 		if (t->lens_bytes[it.elem] == len_bytes && !memcmp(t->strs[it.elem], s, len_bytes))
 			return it.elem;
-	return append(t, s, len_bytes, hash);
+	return UINT32_MAX;
+}
+
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t len_bytes)
+{
+	return find(t, s, len_bytes, hash_bytes(s, len_bytes));
+}
+
+uint32_t strtab_addn(struct strtab *t, const char *s, size_t len_bytes)
+{
+	uint64_t hash = hash_bytes(s, len_bytes);
+	uint32_t id;
+
+	if (!t->cnt)
+		append(t, "", 0, hash_bytes("", 0));
+	id = find(t, s, len_bytes, hash);
+	return id == UINT32_MAX ? append(t, s, len_bytes, hash) : id;
 }
 
 uint32_t strtab_add(struct strtab *t, const char *s)

@@ -20,6 +20,8 @@ struct strtab {
 
 uint32_t strtab_add(struct strtab *t, const char *s);
 uint32_t strtab_addn(struct strtab *t, const char *s, size_t len_bytes); /* may hold NUL bytes */
+/* UINT32_MAX if the table does not hold it. */
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t len_bytes);
 const char *strtab_get(const struct strtab *t,
 		       uint32_t id); /* lives as long as the table; "" if unknown */
 size_t strtab_len_bytes(const struct strtab *t, uint32_t id);

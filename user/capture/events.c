@@ -75,6 +75,15 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 	return true;
 }
 
+static bool take_raw(struct events *ev, const struct cp_event_raw *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e))
+		return false;
+	ev->raws = xgrow(ev->raws, &ev->raw_cap, ev->raw_cnt + 1, sizeof(*e));
+	ev->raws[ev->raw_cnt++] = *e;
+	return true;
+}
+
 int events_take(struct events *ev, const void *data, size_t len_bytes)
 {
 	bool good = false;
@@ -92,6 +101,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 			break;
 		case CP_EVENT_PROCESS:
 			good = take_process(ev, data, len_bytes);
+			break;
+		case CP_EVENT_RAW:
+			good = take_raw(ev, data, len_bytes);
 			break;
 		}
 	}
@@ -122,6 +134,7 @@ void events_free(struct events *ev)
 	index_free(&ev->process_index);
 	free(ev->threads);
 	free(ev->intervals);
+	free(ev->raws);
 	interval_sums__free(ev->sums);
 	strtab_free(&ev->strings);
 	*ev = (struct events){ 0 };

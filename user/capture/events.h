@@ -32,6 +32,8 @@ struct events {
 	size_t thread_cnt, thread_cap;
 	struct cp_event_interval *intervals; /* kept only if asked for */
 	size_t interval_cnt, interval_cap;
+	struct cp_event_raw *raws; /* only with the option for it */
+	size_t raw_cnt, raw_cap;
 	struct interval_sums *sums; /* NULL: intervals are not added up */
 	bool keep_intervals;
 	struct strtab strings;

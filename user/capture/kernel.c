@@ -67,7 +67,8 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	uint64_t ring_bytes = opts->ring_bytes;
 
 	if (!ring_bytes)
-		ring_bytes = opts->sink == SINK_SUMS ? RING_DEFAULT_BYTES : RING_INTERVALS_BYTES;
+		ring_bytes = opts->sink == SINK_SUMS && !opts->raw_events ? RING_DEFAULT_BYTES :
+									    RING_INTERVALS_BYTES;
 	ring_bytes = round_up(ring_bytes);
 	*c = (struct cp_config){
 		.min_ns = opts->min_ns,
@@ -77,6 +78,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
+		.raw = opts->raw_events,
 		.user_stacks = opts->user_stacks,
 		.kernel_stacks = opts->kernel_stacks,
 		.dwarf = !opts->frame_pointers,

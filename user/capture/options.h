@@ -30,6 +30,7 @@ struct capture_opts {
 	bool frame_pointers;	/* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
 	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
+	bool raw_events;	/* keep what the state machine was told, for session__put_raw */
 	const char *btf_path;	/* NULL = the running kernel's */
 };
 

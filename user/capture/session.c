@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +335,29 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	}
 	*ret = p;
 	return 0;
+}
+
+void session__put_raw(const struct session *s, struct buf *out)
+{
+	static const char *const words[] = { "?",      "census", "out",	   "in",
+					     "wakeup", "born",	 "sample", "close" };
+
+	buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", (uint64_t)s->window.start_ns,
+		   (uint64_t)s->window.end_ns);
+	for (size_t i = 0; i < s->events.raw_cnt; i++) {
+		const struct cp_event_raw *e = &s->events.raws[i];
+
+		buf_printf(out, "event %u %s %" PRIu64 " %u %u %u %u %" PRIu64 "\n", e->tid,
+			   words[e->raw < ARRAY_CNT(words) ? e->raw : 0], (uint64_t)e->now_ns,
+			   e->value, e->preempt, e->on_rq, e->sched_delayed, (uint64_t)e->ran_ns);
+	}
+	for (size_t i = 0; i < s->events.thread_cnt; i++) {
+		const struct cp_event_thread *t = &s->events.threads[i];
+
+		buf_printf(out, "books %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->tid,
+			   (uint64_t)t->running_ns, (uint64_t)t->runnable_ns,
+			   (uint64_t)t->blocked_ns);
+	}
 }
 
 void session__close(struct session *s)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "user/base/buf.h"
 #include "user/base/err.h"
 #include "user/capture/options.h"
 #include "user/model/profile.h"
@@ -24,6 +25,10 @@ int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_
 		 void *ctx, struct err *err);
 /* The profile is owned by the caller. */
 int session__result(struct session *s, struct profile **ret, struct err *err);
+/* With opts->raw_events: what the state machine was told and what it made of it, as text, to be replayed in
+ * tests: lines "window START END", "event TID WHAT NOW STATE PREEMPT ON_RQ DELAYED RAN", "books TID RUNNING
+ * RUNNABLE BLOCKED". */
+void session__put_raw(const struct session *s, struct buf *out);
 void session__close(struct session *s); /* NULL is fine */
 
 #endif

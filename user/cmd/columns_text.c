@@ -121,6 +121,16 @@ static size_t find_kernel(const char *const *names, size_t name_cnt)
 	return name_cnt;
 }
 
+/* Every blocked kernel stack ends in schedule() and its wrappers: what called them says more. */
+static size_t find_wait(const char *const *names, size_t kernel, size_t name_cnt)
+{
+	size_t at = name_cnt - 1;
+
+	while (at > kernel + 1 && strstr(names[at], "schedule"))
+		at--;
+	return at;
+}
+
 void put_stack_line(struct buf *out, const char *const *names, size_t name_cnt, size_t cols)
 {
 	size_t kernel = find_kernel(names, name_cnt), left = cols, used;
@@ -128,7 +138,7 @@ void put_stack_line(struct buf *out, const char *const *names, size_t name_cnt, 
 
 	if (kernel + 1 < name_cnt) {
 		buf_puts(&tail, " [");
-		put_cut(&tail, names[name_cnt - 1], cols / 3);
+		put_cut(&tail, names[find_wait(names, kernel, name_cnt)], cols / 3);
 		buf_putc(&tail, ']');
 		used = text_cols(tail.data, tail.len_bytes);
 		left = cols > used ? cols - used : 0;

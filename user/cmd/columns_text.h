@@ -20,7 +20,7 @@ void put_share(struct buf *out, uint64_t part, uint64_t whole, size_t cols);
 void put_bar(struct buf *out, uint64_t part, uint64_t whole, size_t cols);
 
 /* A stack in one line, leaf first: "read < serve < main [vfs_read]". names go from root to leaf; behind a
- * name "-" is the kernel part, of which only the leaf is shown, in brackets. At most cols characters: what
+ * name "-" is the kernel part, of which only the function that waited is shown, in brackets. At most cols characters: what
  * does not fit at the root becomes "…". */
 void put_stack_line(struct buf *out, const char *const *names, size_t name_cnt, size_t cols);
 

@@ -24,13 +24,16 @@ enum critical_format {
 	CRITICAL_HEATMAP,
 	CRITICAL_HTML,
 	CRITICAL_DRAG,
+	CRITICAL_SECTIONS,
+	CRITICAL_SVG,
+	CRITICAL_PPROF,
 };
 
 struct critical_options {
 	const char *service, *operation, *output, *percentile, *model, *write;
 	bool first_root, no_shift, exact, jaeger_ties, crisp2022;
 	bool json, partial, compare, average, skip_bad, strict, follow, no_normalize;
-	int format;
+	int format, vector, detector;
 	uint64_t max_shift_ns, threads, top, columns, window_spans;
 	struct opt_list what_if;
 };
@@ -68,7 +71,29 @@ struct percent_range {
 int critical_ranges(const char *text, struct percent_range *ret, size_t max, size_t *cnt,
 		    struct err *err);
 
+/* Whole sub-commands: their result is appended to out. */
+int critical_compare(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_what_if(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		     struct err *err);
+int critical_sections(char **paths, int cnt, const struct critical_options *o, struct buf *out,
+		      struct err *err);
+
+/* Learns a model from normal traces; gives a verdict on each trace. */
+int critical_train(char **paths, int cnt, const struct critical_options *o, struct err *err);
+int critical_score(char **paths, int cnt, const struct critical_options *o, struct err *err);
+
+/* In the format that the options name; and in all of them, into a folder. */
+int critical_print(const struct critical_run *run, const struct critical_options *o,
+		   struct buf *out, struct err *err);
+int critical_write_all(const struct critical_run *run, const struct critical_options *o,
+		       const char *folder, struct err *err);
+
 /* Printers: append to out. */
+int critical_print_svg(const struct ccct *c, const struct critical_options *o,
+		       const struct percent_range *r, size_t cnt, struct buf *out, struct err *err);
+int critical_print_pprof(const struct ccct *c, const struct percent_range *r, struct buf *out,
+			 struct err *err);
 void critical_print_text(const struct critical_run *run, const struct critical_options *o,
 			 struct buf *out);
 void critical_print_json(const struct critical_run *run, const struct critical_options *o,

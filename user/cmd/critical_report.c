@@ -10,7 +10,8 @@
 #include "user/cmd/critical.h"
 
 enum {
-	CUT_WARN_PERCENT = 5
+	CUT_WARN_PERCENT = 5,
+	PATH_FRAMES_SHOWN = 16,
 };
 
 static double percent(double part, double whole)
@@ -27,13 +28,27 @@ static void put_name(struct buf *out, const struct ccct *c, uint32_t frame)
 	buf_free(&name);
 }
 
+/* Of very deep paths the first and the last frames. */
 static void put_path(struct buf *out, const struct ccct *c, uint32_t path)
 {
-	struct buf name = { 0 };
+	uint32_t chain[PATH_FRAMES_SHOWN];
+	size_t depth = 0;
 
-	ccct__put_path(c, path, " -> ", &name);
-	escape_terminal(out, buf_str(&name), name.len_bytes);
-	buf_free(&name);
+	for (uint32_t p = path; p != SPAN_NONE; p = c->paths[p].parent)
+		depth++;
+	for (size_t i = depth; i-- > 0; path = c->paths[path].parent)
+		if (i < 2 || depth - i <= PATH_FRAMES_SHOWN - 2)
+			chain[i < 2 ? i : PATH_FRAMES_SHOWN - (depth - i)] = c->paths[path].frame;
+	for (size_t i = 0; i < depth; i++) {
+		bool shown = i < 2 || depth - i <= PATH_FRAMES_SHOWN - 2;
+
+		if (shown && i)
+			buf_puts(out, " -> ");
+		if (shown)
+			put_name(out, c, chain[i < 2 ? i : PATH_FRAMES_SHOWN - (depth - i)]);
+		else if (i == 2)
+			buf_printf(out, " -> ... %zu more", depth - PATH_FRAMES_SHOWN);
+	}
 }
 
 static void put_column(struct buf *out, int64_t ns)

@@ -53,10 +53,26 @@ static void tell(const char *path, const struct import_report *r)
 
 	snprintf(first, sizeof(first), "the first is number %" PRIu64 ", %s", r->first_rejected,
 		 r->first_why);
-	say(path, r->rejected_cnt, r->rejected_cnt == 1 ? "line refused" : "lines refused", first);
+	say(path, r->rejected_cnt,
+	    r->rejected_cnt == 1 ? "line or record refused or mended" :
+				   "lines or records refused or mended",
+	    first);
 	say(path, r->ignored_cnt, "samples left out", r->ignored_why);
 	say(path, r->saturated_cnt, "values cut to 2^64 - 1", "");
 	say(path, r->rounded_cnt, "stacks rounded to a whole unit, each by at most one half", "");
+}
+
+/* By content; the name decides only where the content does not. */
+static const struct exchange_format *guess_format(struct input *in, struct err *err)
+{
+	struct err why = { 0 };
+	const struct exchange_format *f = exchange_sniff(in, &why);
+
+	if (!f && why.code == -EINVAL)
+		f = exchange_by_extension(input_path(in));
+	if (!f)
+		err_set(err, why.code, "%s", why.msg);
+	return f;
 }
 
 static int import(struct input *in, const struct source_options *s, struct profile *p,
@@ -75,6 +91,10 @@ static int import(struct input *in, const struct source_options *s, struct profi
 	if (s->from && !format)
 		return err_set(err, -EINVAL,
 			       "unknown format '%s'; causeprof import --list names them", s->from);
+	if (!format)
+		format = guess_format(in, err);
+	if (!format)
+		return err->code;
 	if (isatty(STDERR_FILENO))
 		opts.progress = show_progress;
 	rc = exchange_import(in, format, &opts, p, &report, err);
@@ -116,26 +136,32 @@ static int load_cprof(struct input *in, const char *path, struct profile **ret, 
 	return rc;
 }
 
-int source_load(const char *path, const struct source_options *opts, struct profile **ret,
-		struct err *err)
+int source_read(struct input *in, const char *path, const struct source_options *opts,
+		struct profile **ret, struct err *err)
 {
-	struct input *in;
 	struct profile *p;
-	int rc = input_open(path, &in, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (!opts->from && is_cprof(in)) {
-		rc = load_cprof(in, path, ret, err);
-		input_close(in);
-		return rc;
-	}
+	if (!opts->from && is_cprof(in))
+		return load_cprof(in, path, ret, err);
 	p = profile__new();
 	rc = import(in, opts, p, err);
-	input_close(in);
 	if (rc)
 		profile__free(p);
 	else
 		*ret = p;
+	return rc;
+}
+
+int source_load(const char *path, const struct source_options *opts, struct profile **ret,
+		struct err *err)
+{
+	struct input *in;
+	int rc = input_open(path, &in, err);
+
+	if (rc)
+		return rc;
+	rc = source_read(in, path, opts, ret, err);
+	input_close(in);
 	return rc;
 }

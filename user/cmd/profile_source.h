@@ -64,6 +64,9 @@ extern const char *const source_kinds[]; /* "any", "running", ...: enum kind by 
 	}
 
 /* Reads one profile; says on stderr what the import left out or rounded. *ret is owned by the caller. */
+/* source_read goes on with an input of which nothing was consumed yet; it stays the caller's. */
+int source_read(struct input *in, const char *path, const struct source_options *opts,
+		struct profile **ret, struct err *err);
 int source_load(const char *path, const struct source_options *opts, struct profile **ret,
 		struct err *err);
 

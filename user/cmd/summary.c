@@ -56,19 +56,17 @@ static void put_value(struct screen *s, uint64_t v, size_t cols)
 
 static void put_processes(const struct profile *p, struct buf *out)
 {
-	uint32_t *order = totals_processes(p);
-	size_t cnt = p->processes.cnt - 1;
-	const struct process *first = cnt ? &p->processes.items[order[0]] : NULL;
+	size_t cnt;
+	const struct process *first = &p->processes.items[totals_main_process(p, &cnt)];
 
-	if (first) {
-		put_cut(out, profile__str(p, first->comm_sid), 32);
-		buf_printf(out, " (%" PRIu32 ")", first->pid);
-	}
+	if (first == p->processes.items)
+		return;
+	put_cut(out, profile__str(p, first->comm_sid), 32);
+	buf_printf(out, " (%" PRIu32 ")", first->pid);
 	if (cnt > 1) {
 		buf_puts(out, " and ");
 		put_count(out, cnt - 1, "more process", "more processes");
 	}
-	free(order);
 }
 
 void summary__put_title(const struct profile *p, struct buf *out)
@@ -210,6 +208,8 @@ static void put_detail(struct screen *s, const struct top_row *r)
 	}
 	if (r->flags & PART_NOT_SAMPLED) {
 		buf_puts(&text, "exact");
+	} else if (!r->cnt) {
+		buf_puts(&text, "-"); /* imported: how often is not known */
 	} else if (r->kind == KIND_RUNNING) {
 		buf_puts(&text, "\u00b1");
 		buf_put_duration(&text, totals_uncertainty_ns(r->ns, r->cnt, s->t.sample_cnt));
@@ -357,40 +357,56 @@ static void put_cost(struct screen *s)
 	buf_puts(s->out, " to attach\n");
 }
 
-void summary__put_loss(const struct profile *p, struct buf *out)
+static void put_cause(struct buf *out, int cause, const struct loss *l)
 {
-	const char *separator = "";
+	buf_printf(out, "%s ", model_loss_cause(cause));
+	buf_put_grouped(out, l->events);
+	buf_puts(out, " (");
+	if (l->ns == UINT64_MAX)
+		buf_puts(out, "time unknown");
+	else
+		buf_put_duration(out, l->ns);
+	buf_putc(out, ')');
+}
+
+/* Causes with commas; lines are wrapped at width, as far as that is not 0, behind blanks. */
+static void put_causes(const struct profile *p, size_t indent, size_t width, struct buf *out)
+{
+	size_t start = out->len_bytes, line_start = out->len_bytes;
 
 	for (int i = 0; i < LOSS_SLOTS_CNT; i++) {
-		const struct loss *l = &p->losses[i];
+		struct buf cause = { 0 };
 
-		if (!l->events && !l->ns)
+		if (!p->losses[i].events && !p->losses[i].ns)
 			continue;
-		buf_printf(out, "%s%s ", separator, model_loss_cause(i));
-		buf_put_grouped(out, l->events);
-		buf_puts(out, " (");
-		if (l->ns == UINT64_MAX)
-			buf_puts(out, "time unknown");
-		else
-			buf_put_duration(out, l->ns);
-		buf_putc(out, ')');
-		separator = ", ";
+		put_cause(&cause, i, &p->losses[i]);
+		if (out->len_bytes > start)
+			buf_puts(out, ", ");
+		if (width && out->len_bytes > line_start &&
+		    indent + out->len_bytes - line_start + cause.len_bytes > width) {
+			out->len_bytes--; /* the blank */
+			buf_printf(out, "\n%*s", (int)indent, "");
+			line_start = out->len_bytes;
+		}
+		buf_append(out, cause.data, cause.len_bytes);
+		buf_free(&cause);
 	}
-	if (!*separator)
+	if (out->len_bytes == start)
 		buf_puts(out, "nothing");
+}
+
+void summary__put_loss(const struct profile *p, struct buf *out)
+{
+	put_causes(p, 0, 0, out);
 }
 
 static void put_lost(struct screen *s)
 {
-	struct buf text = { 0 };
-
 	if (!s->t.window_ns && !s->t.lost_cnt)
 		return;
-	summary__put_loss(s->p, &text);
 	buf_puts(s->out, "lost      ");
-	put_cut(s->out, buf_str(&text), s->width - 10);
+	put_causes(s->p, 10, s->width, s->out);
 	buf_putc(s->out, '\n');
-	buf_free(&text);
 }
 
 void summary__put(const struct profile *p, const struct summary_opts *opts, struct buf *out)

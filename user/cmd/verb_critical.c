@@ -10,8 +10,12 @@
 #include "user/cmd/command.h"
 #include "user/cmd/critical.h"
 
-static const char *const formats[] = { "text", "json",	  "operations", "folded", "freq", "diff",
-				       "csv",  "heatmap", "html",	"drag",	  NULL };
+static const char *const formats[] = { "text",	   "json", "operations", "folded", "freq",
+				       "diff",	   "csv",  "heatmap",	 "html",   "drag",
+				       "sections", "svg",  "pprof",	 NULL };
+
+static const char *const vectors[] = { "scpv", "stv", NULL };
+static const char *const detectors[] = { "robust", "autoencoder", NULL };
 
 #define AT(member) offsetof(struct critical_options, member)
 
@@ -38,7 +42,7 @@ static const struct opt options[] = {
 	  .off_bytes = AT(format),
 	  .arg = "FORMAT",
 	  .help = "text, json, operations ([SERVICE] OP<TAB>us), folded, freq, diff, csv, heatmap (TSV), "
-		  "html (heat map), drag (CSV)",
+		  "html (heat map), drag (CSV), sections (per trace: trace, span, from us, to us), svg (flame graph), pprof",
 	  .choices = formats },
 	{ .name = "json",
 	  .type = OPT_FLAG,
@@ -49,7 +53,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off_bytes = AT(percentile),
 	  .arg = "LIST",
-	  .help = "of folded: the fastest P % of traces, or a range as 20-40; of diff: two of them, as 50,95" },
+	  .help = "of folded, svg, pprof: the fastest P % of traces, or a range as 20-40; of diff and svg: two of them, as 50,95" },
 	{ .name = "average",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(average),
@@ -64,11 +68,27 @@ static const struct opt options[] = {
 	  .off_bytes = AT(output),
 	  .arg = "FILE",
 	  .help = "write there instead of to standard output" },
+	{ .name = "compare",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(compare),
+	  .help = "two operands, two populations of traces: what changed, with confidence" },
+	{ .name = "what-if",
+	  .type = OPT_LIST,
+	  .off_bytes = AT(what_if),
+	  .arg = "CHANGE",
+	  .help = "root durations if an operation were faster: \"OPERATION=-20%\", "
+		  "\"[SERVICE] OPERATION=-5ms\"; several times for several" },
 	{ .name = "partial",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(partial),
 	  .help = "write a partial result, to be given as an input later; any number of them, in any "
 		  "order, add up to the same as all traces at once" },
+	{ .name = "write",
+	  .letter = 'w',
+	  .type = OPT_STRING,
+	  .off_bytes = AT(write),
+	  .arg = "FOLDER",
+	  .help = "everything at once: report, JSON, CSV, folded, differences, pictures, heat map, pprof" },
 	{ .name = "top",
 	  .type = OPT_U64,
 	  .off_bytes = AT(top),
@@ -102,6 +122,28 @@ static const struct opt options[] = {
 	  .off_bytes = AT(max_shift_ns),
 	  .arg = "TIME",
 	  .help = "cut where the clocks would have to differ by more (default 1 s)" },
+	{ .name = "model",
+	  .letter = 'm',
+	  .type = OPT_STRING,
+	  .off_bytes = AT(model),
+	  .arg = "FILE",
+	  .help = "train: write the detector there; score: use it" },
+	{ .name = "vector",
+	  .type = OPT_CHOICE,
+	  .off_bytes = AT(vector),
+	  .arg = "KIND",
+	  .help = "train: scpv (critical path, default) or stv (whole trace)",
+	  .choices = vectors },
+	{ .name = "detector",
+	  .type = OPT_CHOICE,
+	  .off_bytes = AT(detector),
+	  .arg = "KIND",
+	  .help = "train: robust (default) or autoencoder",
+	  .choices = detectors },
+	{ .name = "follow",
+	  .type = OPT_FLAG,
+	  .off_bytes = AT(follow),
+	  .help = "score: each verdict as soon as its trace has arrived" },
 	{ .name = "skip-bad",
 	  .type = OPT_FLAG,
 	  .off_bytes = AT(skip_bad),
@@ -125,56 +167,6 @@ static const struct opt options[] = {
 	  .max = 1e12 },
 	{ 0 },
 };
-
-static int print_formats(const struct critical_run *run, const struct critical_options *o,
-			 struct buf *out, struct err *err)
-{
-	const char *percentile = o->percentile		    ? o->percentile :
-				 o->format == CRITICAL_DIFF ? "50,95" :
-							      "100";
-	struct percent_range ranges[2];
-	size_t cnt;
-	int rc = critical_ranges(percentile, ranges, 2, &cnt, err);
-
-	if (!rc && cnt != (o->format == CRITICAL_DIFF ? 2 : 1))
-		rc = err_set(err, -EINVAL, "--percentile: folded wants one range, diff two");
-	if (rc)
-		return rc;
-	if (o->partial) {
-		ccct_encode(&run->ccct, out);
-		return 0;
-	}
-	switch (o->format) {
-	case CRITICAL_TEXT:
-		critical_print_text(run, o, out);
-		break;
-	case CRITICAL_JSON:
-		critical_print_json(run, o, out);
-		break;
-	case CRITICAL_OPERATIONS:
-		critical_print_operations(&run->ccct, out);
-		break;
-	case CRITICAL_FOLDED:
-	case CRITICAL_FREQ:
-		critical_print_folded(&run->ccct, o, ranges, out);
-		break;
-	case CRITICAL_DIFF:
-		critical_print_diff(&run->ccct, o, ranges, out);
-		break;
-	case CRITICAL_CSV:
-		critical_print_csv(&run->ccct, out);
-		break;
-	case CRITICAL_HEATMAP:
-		critical_print_heatmap(&run->ccct, o, out);
-		break;
-	case CRITICAL_DRAG:
-		critical_print_drag(&run->ccct, out);
-		break;
-	default:
-		break;
-	}
-	return 0;
-}
 
 /* What was set aside or repaired: examples, then counts. */
 static void print_notes(const struct critical_run *run)
@@ -222,6 +214,39 @@ static bool anything_lost(const struct ccct_totals *t)
 	return lost > 0;
 }
 
+/* The sub-commands that do not print one sum of traces. */
+static int special(char **paths, int cnt, const struct critical_options *o, struct err *err)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	if (o->compare)
+		rc = critical_compare(paths, cnt, o, &out, err);
+	else if (o->what_if.cnt)
+		rc = critical_what_if(paths, cnt, o, &out, err);
+	else
+		rc = critical_sections(paths, cnt, o, &out, err);
+	if (!rc)
+		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
+				 out.len_bytes, err);
+	buf_free(&out);
+	return rc ? STATUS_FAILED : STATUS_DONE;
+}
+
+static int result(const struct critical_run *run, const struct critical_options *o, struct buf *out,
+		  struct err *err)
+{
+	int rc = 0;
+
+	if (o->write)
+		rc = critical_write_all(run, o, o->write, err);
+	else if (o->partial)
+		ccct_encode(&run->ccct, out);
+	else
+		rc = critical_print(run, o, out, err);
+	return rc;
+}
+
 static int report(char **paths, int cnt, const struct critical_options *o, struct err *err)
 {
 	struct critical_run run = { 0 };
@@ -232,11 +257,13 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	if (!rc && !run.ccct.trace_cnt && !o->partial)
 		rc = err_set(err, -ENODATA, "%s: no %s", paths[0],
 			     run.ccct.totals.trace_cnt ?
-				     "span matches --service and --operation" :
+				     (o->service || o->operation ?
+					      "span matches --service and --operation" :
+					      "usable span in there") :
 				     "traces in there: neither Jaeger nor OTLP, or empty");
 	if (!rc)
-		rc = print_formats(&run, o, &out, err);
-	if (!rc)
+		rc = result(&run, o, &out, err);
+	if (!rc && out.len_bytes)
 		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
 				 out.len_bytes, err);
 	if (rc)
@@ -246,6 +273,26 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 	buf_free(&out);
 	critical_run__free(&run);
 	return status;
+}
+
+/* The words that may stand in front of the files. */
+static int learn_or_score(char **argv, int cnt, const struct critical_options *o, struct err *err)
+{
+	bool train = !strcmp(argv[0], "train");
+
+	if (!o->model || cnt < 2) {
+		err_set(err, -EINVAL, "%s: --model FILE and trace files are needed", argv[0]);
+		return STATUS_USAGE;
+	}
+	return (train ? critical_train(argv + 1, cnt - 1, o, err) :
+			critical_score(argv + 1, cnt - 1, o, err)) ?
+		       STATUS_FAILED :
+		       STATUS_DONE;
+}
+
+static bool is_word(const char *operand)
+{
+	return !strcmp(operand, "train") || !strcmp(operand, "score");
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -259,15 +306,20 @@ static int run(int argc, char **argv, struct err *err)
 			o.format = CRITICAL_JSON;
 		if (!operands.argc)
 			err_set(err, -EINVAL, "no trace file or folder given; - is standard input");
+		else if (is_word(operands.argv[0]))
+			status = learn_or_score(operands.argv, operands.argc, &o, err);
+		else if (o.compare || o.what_if.cnt || o.format == CRITICAL_SECTIONS)
+			status = special(operands.argv, operands.argc, &o, err);
 		else
 			status = report(operands.argv, operands.argc, &o, err);
 	}
+	opt_list_free(&o.what_if);
 	return status;
 }
 
 const struct command command_critical = {
 	.name = "critical",
-	.usage = "[OPTIONS] FILE|FOLDER...",
+	.usage = "[OPTIONS] [train|score] FILE|FOLDER...",
 	.summary = "Critical paths of traces: which spans determine the latency",
 	.details =
 		"Reads Jaeger JSON and OTLP (JSON or protobuf), plain, gzip or zstd; - is standard input.",

@@ -8,9 +8,11 @@
 
 #include "user/analysis/diff.h"
 #include "user/analysis/diff_report.h"
+#include "user/analysis/fold.h"
 #include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/cmd/command.h"
+#include "user/cmd/diff_picture.h"
 #include "user/cmd/filter_options.h"
 #include "user/cmd/profile_source.h"
 
@@ -25,10 +27,13 @@ struct diff_values {
 	struct source_options source;
 	struct filter_options filter;
 	struct opt_list before, after, gates;
+	struct diff_picture_options picture;
+	const char *output;
+	const char *kinds;
 	int normalize;
 	double alpha, min_share;
 	uint64_t permutations, seed, top;
-	bool json, markdown, folded, strip_addresses, strip_process, quiet;
+	bool json, markdown, folded, strip_addresses, strip_process, force;
 };
 
 static const struct opt options[] = {
@@ -53,11 +58,28 @@ static const struct opt options[] = {
 	  0, 0, NULL },
 	{ "top", 0, OPT_U64, offsetof(struct diff_values, top), "N",
 	  "rows of each table (default 20)", 1, 1000000, NULL },
+	{ "output", 'o', OPT_STRING, offsetof(struct diff_values, output), "FILE.svg",
+	  "also draw the difference: red grew, blue shrank, grey is noise; \"-\" instead of the report",
+	  0, 0, NULL },
+	{ "force", 0, OPT_FLAG, offsetof(struct diff_values, force), NULL,
+	  "replace the picture if it exists", 0, 0, NULL },
+	{ "width-by", 0, OPT_CHOICE, offsetof(struct diff_values, picture.width_by), "SIDE",
+	  "picture: the width of frames is that after (default), before, or the larger of both", 0,
+	  0, diff_picture_widths },
+	{ "title", 0, OPT_STRING, offsetof(struct diff_values, picture.title), "TEXT",
+	  "picture: its heading", 0, 0, NULL },
+	{ "negate", 0, OPT_FLAG, offsetof(struct diff_values, picture.negate), NULL,
+	  "picture: exchange red and blue", 0, 0, NULL },
+	{ "inverted", 0, OPT_FLAG, offsetof(struct diff_values, picture.inverted), NULL,
+	  "picture: the root on top", 0, 0, NULL },
 	{ "json", 0, OPT_FLAG, offsetof(struct diff_values, json), NULL, "print JSON", 0, 0, NULL },
 	{ "markdown", 0, OPT_FLAG, offsetof(struct diff_values, markdown), NULL,
 	  "print a summary for a pull request", 0, 0, NULL },
 	{ "folded", 0, OPT_FLAG, offsetof(struct diff_values, folded), NULL,
 	  "print stacks with two counts, as difffolded.pl does", 0, 0, NULL },
+	{ "kinds", 0, OPT_STRING, offsetof(struct diff_values, kinds), "KINDS",
+	  "only time of these kinds: all (default), off, blocked, runnable, running, sleep, ..., with commas",
+	  0, 0, NULL },
 	{ "strip-addresses", 0, OPT_FLAG, offsetof(struct diff_values, strip_addresses), NULL,
 	  "treat names that differ only in hexadecimal addresses as one", 0, 0, NULL },
 	{ "strip-process", 0, OPT_FLAG, offsetof(struct diff_values, strip_process), NULL,
@@ -201,9 +223,10 @@ static int judge(const struct diff *d, const struct diff_gate *gates, const stru
 static int compare(const struct sides *s, const struct diff_values *v,
 		   const struct diff_gate *gates, struct err *err)
 {
-	const struct diff_options opts = {
+	struct diff_options opts = {
 		.normalize = (enum diff_normalize)v->normalize,
-		.tree_flags = (v->strip_addresses ? NAMETREE_NO_ADDRESSES : 0) |
+		.tree_flags = (v->folded ? NAMETREE_SUFFIXES : 0) |
+			      (v->strip_addresses ? NAMETREE_NO_ADDRESSES : 0) |
 			      (v->strip_process ? NAMETREE_NO_PROCESS : 0),
 		.alpha = v->alpha,
 		.min_share = v->min_share,
@@ -214,9 +237,15 @@ static int compare(const struct sides *s, const struct diff_values *v,
 	struct diff d;
 	int status = STATUS_FAILED;
 
+	if (v->kinds && fold_parse_kinds(v->kinds, &opts.kinds, err))
+		return STATUS_USAGE;
 	if (!diff__make(&d, profiles, s->cnt[0], profiles + s->cnt[0], s->cnt[1], &opts, err)) {
-		print_report(&d, v);
-		status = judge(&d, gates, v, err);
+		if (!v->output || strcmp(v->output, "-"))
+			print_report(&d, v);
+		if (!v->output ||
+		    !diff_picture__save(&d, &v->picture, v->output,
+					v->force ? OUTFILE_REPLACE : OUTFILE_NEW, err))
+			status = judge(&d, gates, v, err);
 	}
 	diff__fini(&d);
 	return status;

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* causeprof flame: stacks as a picture, SVG. */
+/* causeprof flame: stacks as a picture. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flamegraph/class.h"
-#include "flamegraph/folded.h"
 #include "flamegraph/picture.h"
-#include "flamegraph/tree.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
+#include "user/cmd/flame_fill.h"
+#include "user/cmd/flame_page.h"
+#include "user/cmd/picture.h"
+#include "user/cmd/profile_source.h"
 
 struct flame_args {
 	struct flame_opts picture;
-	const char *output, *min_width, *colors, *unit, *cls;
-	bool reverse, chart, no_classes, one_count, two_counts;
+	struct source_options source;
+	const char *output, *min_width, *colors, *state;
+	int by, width_by;
+	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html, wakers;
 };
 
 #define OFF(field) offsetof(struct flame_args, field)
+
+static const char *const width_words[] = { "after", "before", "union", NULL };
 
 static const struct opt options[] = {
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
@@ -45,9 +50,6 @@ static const struct opt options[] = {
 	  0, 0, NULL },
 	{ "nametype", 0, OPT_STRING, OFF(picture.name_type), "TEXT",
 	  "What the names are (Function:)", 0, 0, NULL },
-	{ "unit", 0, OPT_STRING, OFF(unit), "UNIT",
-	  "The unit of the counts: count, ns, us, ms, s, bytes; times and sizes are shown readably",
-	  0, 0, NULL },
 	{ "colors", 0, OPT_STRING, OFF(colors), "PALETTE",
 	  "hot, mem, io, wakeup, chain, java, js, perl, red, green, blue, aqua, yellow, purple, orange",
 	  0, 0, NULL },
@@ -69,9 +71,20 @@ static const struct opt options[] = {
 	{ "factor", 0, OPT_F64, OFF(picture.factor), "N", "Multiply the counts shown", 0, 0, NULL },
 	{ "notes", 0, OPT_STRING, OFF(picture.notes), "TEXT", "A comment inside of the file", 0, 0,
 	  NULL },
-	{ "only-class", 0, OPT_STRING, OFF(cls), "CLASS",
-	  "Only time of this class: on, off, runnable, blocked, running, sleep, disk, ...", 0, 0,
+	{ "state", 0, OPT_STRING, OFF(state), "STATE",
+	  "Only time of this state: on, off, runnable, blocked, running, sleep, disk, ...", 0, 0,
 	  NULL },
+	{ "by", 0, OPT_CHOICE, OFF(by), "WHAT",
+	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request",
+	  0, 0, flame_by_words },
+	{ "wakers", 0, OPT_FLAG, OFF(wakers), NULL,
+	  "Who ended the waits: above each stack that waited, behind \"--\", that of its waker", 0,
+	  0, NULL },
+	{ "unfold-asleep", 0, OPT_FLAG, OFF(unfold_asleep), NULL,
+	  "Show the stacks of threads that never ran, not one grey frame for all", 0, 0, NULL },
+	{ "width-by", 0, OPT_CHOICE, OFF(width_by), "SIDE",
+	  "What the width is in a difference: after (default), before, union (the larger side, so that vanished code is seen)",
+	  0, 0, width_words },
 	{ "no-classes", 0, OPT_FLAG, OFF(no_classes), NULL,
 	  "A last frame like [sleep] is a frame, not a class of time", 0, 0, NULL },
 	{ "differential", 0, OPT_FLAG, OFF(two_counts), NULL,
@@ -79,42 +92,15 @@ static const struct opt options[] = {
 	  NULL },
 	{ "one-count", 0, OPT_FLAG, OFF(one_count), NULL,
 	  "Lines end in one count, whatever stands in front of it", 0, 0, NULL },
+	SOURCE_OPTIONS(struct flame_args),
+	{ "html", 0, OPT_FLAG, OFF(html), NULL,
+	  "A page with tabs and, where there are intervals, a heat map; told by FILE's ending, too",
+	  0, 0, NULL },
 	{ "static", 0, OPT_FLAG, OFF(picture.all_elements), NULL,
 	  "Every frame an element with a title, however large the file", 0, 0, NULL },
 	{ "plain", 0, OPT_FLAG, OFF(picture.plain), NULL, "No script inside", 0, 0, NULL },
 	{ 0 },
 };
-
-struct class_filter {
-	enum flame_group group;
-	int cls; /* -1: by group */
-};
-
-static int parse_filter(const char *word, struct class_filter *f, struct err *err)
-{
-	static const char *const groups[] = { "all", "on", "off", "runnable", "blocked" };
-
-	*f = (struct class_filter){ FLAME_GROUP_ALL, -1 };
-	if (!word)
-		return 0;
-	for (size_t i = 0; i < ARRAY_CNT(groups); i++)
-		if (!strcmp(groups[i], word)) {
-			f->group = (enum flame_group)i;
-			return 0;
-		}
-	f->cls = flame_class_of_word(word);
-	if (f->cls < 0)
-		return err_set(err, -EINVAL,
-			       "--only-class '%s': it must be all, on, off, runnable, blocked, "
-			       "or one class such as running, sleep, disk",
-			       word);
-	return 0;
-}
-
-static bool filtered_out(const struct class_filter *f, int cls)
-{
-	return f->cls >= 0 ? cls != f->cls : !flame_class_in_group(cls, f->group);
-}
 
 static int parse_min_width(const char *text, struct flame_opts *o, struct err *err)
 {
@@ -134,7 +120,7 @@ static int parse_min_width(const char *text, struct flame_opts *o, struct err *e
 }
 
 /* Times are kept in nanoseconds, so that they can be shown in a fitting unit. */
-static int parse_unit(const char *word, struct flame_opts *o, double *scale, struct err *err)
+static void parse_unit(const char *word, struct flame_opts *o, double *scale)
 {
 	static const struct {
 		const char *word;
@@ -151,149 +137,128 @@ static int parse_unit(const char *word, struct flame_opts *o, double *scale, str
 		if (!strcmp(units[i].word, word)) {
 			o->unit = units[i].unit;
 			*scale = units[i].scale;
-			return 0;
+			return;
 		}
-	return word ? err_set(err, -EINVAL, "--unit '%s': it must be count, ns, us, ms, s or bytes",
-			      word) :
-		      0;
+	if (word)
+		o->count_name = word;
 }
 
-static int parse_picture(struct flame_args *a, double *scale, struct class_filter *filter,
-			 struct err *err)
+static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err *err)
 {
 	int palette = a->colors ? flame_palette_of_word(a->colors) : FLAME_HOT;
 
 	if (palette < 0)
-		return err_set(err, -EINVAL, "--colors '%s': no such palette", a->colors);
+		return err_set(err, -EINVAL, "--colors '%s': no such palette; --help lists them",
+			       a->colors);
 	a->picture.palette = (enum flame_palette)palette;
+	a->picture.width_by = (enum flame_width_by)a->width_by;
+	f->by = (enum flame_by)a->by;
+	f->counts = a->two_counts ? FOLDED_TWO : a->one_count ? FOLDED_ONE : FOLDED_DETECT;
+	f->reverse = a->reverse;
+	f->no_classes = a->no_classes;
+	f->unfold_asleep = a->unfold_asleep;
+	f->wakers = a->wakers;
+	f->default_cls = a->source.kind;
+	parse_unit(a->source.unit, &a->picture, &f->scale);
+	if (a->source.hz > 0) {
+		a->picture.unit = FLAME_UNIT_NS;
+		f->scale = 1e9 / a->source.hz;
+	}
 	if (parse_min_width(a->min_width, &a->picture, err) ||
-	    parse_unit(a->unit, &a->picture, scale, err) || parse_filter(a->cls, filter, err))
+	    class_filter_parse(a->state, &f->filter, err))
 		return -EINVAL;
 	return flame_opts_check(&a->picture, err);
 }
 
-struct fill {
-	struct flame_tree *tree;
-	const struct flame_args *args;
-	struct class_filter filter;
-	double scale;
-	bool told_classes;
-	struct flame_str *turned;
-	size_t turned_cap;
-};
-
-static const struct flame_str *turn_around(struct fill *f, const struct flame_str *frames,
-					   size_t cnt)
+/* What the values are and what the heading says, where the options do not. */
+static void settle_texts(struct flame_args *a, const struct flame_fill *f,
+			 struct picture_text *text)
 {
-	f->turned = xgrow(f->turned, &f->turned_cap, cnt + 1, sizeof(*f->turned));
-	for (size_t i = 0; i < cnt; i++)
-		f->turned[i] = frames[cnt - 1 - i];
-	return f->turned;
-}
+	const char *asked = a->picture.count_name;
 
-static void add_line(struct fill *f, const struct folded_line *line, bool two)
-{
-	struct flame_weight w[2] = { 0 };
-	size_t cnt = line->frame_cnt;
-	const struct flame_str *frames = line->frames;
-	enum flame_class cls = FLAME_NONE;
-
-	if (cnt && !f->args->no_classes)
-		cls = flame_class_of_leaf(frames[cnt - 1].s, frames[cnt - 1].len_bytes);
-	if (cls != FLAME_NONE) {
-		cnt--;
-		f->told_classes = true;
-	}
-	if (filtered_out(&f->filter, cls))
-		return;
-	w[0].value = line->values[two] * f->scale;
-	w[1].value = line->values[0] * f->scale;
-	w[1].side = FLAME_BEFORE;
-	w[0].cls = w[1].cls = (uint8_t)cls;
-	if (f->args->reverse)
-		frames = turn_around(f, frames, cnt);
-	flame_tree__add(f->tree, frames, cnt, w, two ? 2 : 1);
-}
-
-static int read_file(struct fill *f, const char *path, struct err *err)
-{
-	enum folded_counts counts = f->args->two_counts ? FOLDED_TWO :
-				    f->args->one_count	? FOLDED_ONE :
-							  FOLDED_DETECT;
-	struct input *in = NULL;
-	struct folded *folded = NULL;
-	struct folded_line line;
-	struct buf warning = { 0 };
-	int rc = input_open(path, &in, err);
-
-	if (!rc)
-		rc = folded_open(in, counts, false, &folded, err);
-	while (!rc && (rc = folded_next(folded, &line, err)) > 0) {
-		add_line(f, &line, folded_stats(folded)->two_counts);
-		rc = 0;
-	}
-	if (!rc) {
-		folded_put_warning(folded, &warning);
-		if (warning.len_bytes)
-			fprintf(stderr, "causeprof: %s: %s\n", input_path(in), buf_str(&warning));
-		if (folded_stats(folded)->two_counts && !f->args->two_counts)
-			fprintf(stderr,
-				"causeprof: %s: two counts in every line: drawn as a "
-				"difference (--one-count if it is none)\n",
-				input_path(in));
-	}
-	buf_free(&warning);
-	folded_close(folded);
-	input_close(in);
-	return rc;
-}
-
-static int draw(struct fill *f, struct flame_args *a, struct buf *out, struct err *err)
-{
-	flame_tree__finish(f->tree);
-	if (f->told_classes && !a->unit && !strcmp(a->picture.count_name, "samples")) {
+	if (f->kept) {
+		picture__describe(f->kept, &a->picture, text);
+		flame_set_unit(&a->picture, f->kept);
+		if (strcmp(asked, "samples")) {
+			a->picture.unit = FLAME_UNIT_COUNT;
+			a->picture.count_name = asked;
+		}
+	} else if (f->told_classes && !a->source.unit && !(a->source.hz > 0) &&
+		   !strcmp(a->picture.count_name, "samples")) {
 		/* classes come from "causeprof fold", which counts microseconds */
 		a->picture.unit = FLAME_UNIT_NS;
 		a->picture.factor *= 1000;
 	}
-	return flame_svg(f->tree, &a->picture, out, err);
+}
+
+static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, struct err *err)
+{
+	struct picture_text text = { 0 };
+	struct flame_heat heat = { 0 };
+	int rc;
+
+	if (f->stack_cnt && !f->tree->cell_cnt)
+		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
+			       (unsigned long long)f->stack_cnt);
+	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->wakers && !a->reverse &&
+	    !a->chart)
+		flame_heat_init(&heat, f, f->kept);
+	flame_tree__finish(f->tree);
+	settle_texts(a, f, &text);
+	rc = a->html ? flame_page__put(f, &a->picture, &heat, out, err) :
+		       flame_svg(f->tree, &a->picture, out, err);
+	flame_heat_fini(&heat);
+	picture_text_free(&text);
+	return rc;
+}
+
+static int run_parsed(struct flame_args *a, struct flame_fill *f, int file_cnt, char **files,
+		      struct err *err)
+{
+	struct buf out = { 0 };
+	int rc = 0, put_rc = 0;
+
+	f->tree = flame_tree__new(a->chart ? FLAME_MERGE_CHART : FLAME_MERGE_ALL);
+	for (int i = 0; !rc && i < file_cnt; i++)
+		rc = flame_fill__file(f, files[i], &a->source, err);
+	if (!rc)
+		rc = draw(a, f, &out, err);
+	if (rc == -ENODATA && !a->html) { /* a picture that says so, for tools that expect a file */
+		err_prefix(err, "%s", strcmp(files[0], "-") ? files[0] : "standard input");
+		flame_svg_message(&a->picture, err->msg, &out);
+	}
+	if (out.len_bytes)
+		put_rc = outfile_put(a->output, OUTFILE_REPLACE, buf_str(&out), out.len_bytes, err);
+	flame_tree__free(f->tree);
+	flame_fill__fini(f);
+	buf_free(&out);
+	return rc || put_rc ? STATUS_FAILED : STATUS_DONE;
+}
+
+static bool is_html(const char *path, bool asked)
+{
+	size_t len_bytes = strlen(path);
+
+	return asked || (len_bytes > 5 && !strcmp(path + len_bytes - 5, ".html")) ||
+	       (len_bytes > 4 && !strcmp(path + len_bytes - 4, ".htm"));
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct flame_args a = { .output = "-" };
 	struct opt_operands files;
-	struct fill f = { .args = &a };
-	struct buf out = { 0 };
-	static char dash[] = "-";
+	struct flame_fill f = { 0 };
+	char dash[] = "-";
 	char *standard[] = { dash };
-	int rc = 0, put_rc = 0;
 
 	flame_opts_init(&a.picture);
-	if (opt_parse(options, argc, argv, &a, &files, err) ||
-	    parse_picture(&a, &f.scale, &f.filter, err))
+	if (opt_parse(options, argc, argv, &a, &files, err) || parse_picture(&a, &f, err))
 		return STATUS_USAGE;
-	if (!files.argc) {
-		files.argv = standard;
-		files.argc = 1;
-	}
 	a.picture.total *= f.scale;
-	f.tree = flame_tree__new(a.chart ? FLAME_MERGE_CHART : FLAME_MERGE_ALL);
-	for (int i = 0; !rc && i < files.argc; i++)
-		rc = read_file(&f, files.argv[i], err);
-	if (!rc)
-		rc = draw(&f, &a, &out, err);
-	if (rc == -ENODATA) {
-		err_prefix(err, "%s",
-			   strcmp(files.argv[0], "-") ? files.argv[0] : "standard input");
-		flame_svg_message(&a.picture, err->msg, &out);
-	}
-	if (out.len_bytes)
-		put_rc = outfile_put(a.output, OUTFILE_REPLACE, buf_str(&out), out.len_bytes, err);
-	flame_tree__free(f.tree);
-	free(f.turned);
-	buf_free(&out);
-	return rc || put_rc ? STATUS_FAILED : STATUS_DONE;
+	a.html = is_html(a.output, a.html);
+	if (files.argc)
+		return run_parsed(&a, &f, files.argc, files.argv, err);
+	return run_parsed(&a, &f, 1, standard, err);
 }
 
 const struct command command_flame = {

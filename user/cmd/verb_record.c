@@ -13,13 +13,14 @@
 #include "gen/version.h"
 #include "user/base/buf.h"
 #include "user/base/mem.h"
+#include "user/base/outfile.h"
 #include "user/base/num.h"
+#include "user/base/outfile.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
+#include "user/cmd/capture_output.h"
 #include "user/cmd/command.h"
-#include "user/cmd/summary.h"
-#include "user/store/writer.h"
 
 enum {
 	RATE_SPAN_NS = 50000000,
@@ -29,11 +30,11 @@ enum {
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, no_picture;
-	bool quiet, replace;
+	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
+	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *picture, *btf;
+	const char *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
 };
 
@@ -51,9 +52,18 @@ static const struct opt options[] = {
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "The profile to write; default causeprof.cprof" },
-	{ "svg", 0, OPT_STRING, OFF(picture), "FILE",
-	  "The picture to write; default is the profile's name with .svg" },
-	{ "replace", 0, OPT_FLAG, OFF(replace), NULL, "Replace output files that exist" },
+	{ "svg", 0, OPT_FLAG, OFF(picture), NULL,
+	  "Draw FILE.svg beside the profile (the default; --no-svg)" },
+	{ "replace", 0, OPT_FLAG, OFF(replace), NULL,
+	  "Replace the files that -o names if they exist" },
+	{ "folded", 'f', OPT_FLAG, OFF(folded), NULL,
+	  "Print folded stacks as bcc's offcputime does (us of blocked time), write files only with -o" },
+	{ "delimiter", 'd', OPT_FLAG, OFF(delimiter), NULL,
+	  "With -f: a frame \"-\" between the user and the kernel part" },
+	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
+	  "With -f: which time, as for causeprof fold: all, off, blocked, runnable, running, ..." },
+	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
 	{ "frequency", 'F', OPT_U64, OFF(sample_hz), "HZ",
 	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
 	  20000 },
@@ -74,6 +84,8 @@ static const struct opt options[] = {
 	  "Record every single interval, not only sums" },
 	{ "verify", 0, OPT_FLAG, OFF(verify), NULL,
 	  "Record through both ways, sums and intervals, and fail unless they are equal" },
+	{ "raw-events", 0, OPT_STRING, OFF(raw_path), "FILE",
+	  "Write what the scheduler told, event by event: for reports of wrong times" },
 	{ "label", 0, OPT_LIST, OFF(labels), "KEY=VALUE", "Note this in the profile" },
 	{ "max-overhead", 0, OPT_F64, OFF(max_overhead_percent), "PERCENT",
 	  "Refuse when the predicted cost is above this share of the machine's CPU time; default 5",
@@ -234,6 +246,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->stack_cnt_max = o->stack_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
+	c->raw_events = o->raw_path;
 	return rc;
 }
 
@@ -308,6 +321,17 @@ static void note_origin(struct profile *p, const struct record_opts *o, const ch
 	}
 }
 
+static int save_raw(const struct session *s, const char *path, struct err *err)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	session__put_raw(s, &text);
+	rc = outfile_put(path, OUTFILE_REPLACE, buf_str(&text), text.len_bytes, err);
+	buf_free(&text);
+	return rc;
+}
+
 static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
 		   struct err *err)
 {
@@ -323,6 +347,8 @@ static int capture(const struct record_opts *o, const struct capture_opts *c, st
 		fputs("\r                         \r", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (!rc && o->raw_path)
+		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
 	if (stop_fd >= 0)
 		close(stop_fd);
@@ -337,35 +363,47 @@ static bool lost_data(const struct profile *p)
 	return false;
 }
 
-static void print_summary(const struct profile *p, const char *path)
+static int fill_outputs(const struct record_opts *o, struct output_opts *out, struct err *err)
 {
-	struct summary_opts opts = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
-				     .top_cnt = SUMMARY_TOP_DEFAULT };
-	struct buf text = { 0 };
-
-	summary__put(p, &opts, &text);
-	buf_printf(&text, "written   %s\n", path);
-	fputs(buf_str(&text), stdout);
-	buf_free(&text);
+	*out = (struct output_opts){
+		.path = o->output ? o->output :
+			o->folded ? NULL :
+				    "causeprof.cprof",
+		/* the default names are ours to replace, as perf.data is perf's */
+		.replace = o->replace || !o->output,
+		.picture = o->picture,
+		.summary = !o->quiet,
+		.folded = o->folded,
+	};
+	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
+		return -EINVAL;
+	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
+	out->form.opts.flags =
+		(o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
+	return 0;
 }
 
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
+	struct output_opts out;
 	struct capture_opts c = { 0 };
 	struct profile *p = NULL;
 	uint32_t *pids = NULL, *tids = NULL;
-	int rc = fill_capture(o, &c, &pids, &tids, err), status = rc ? STATUS_USAGE : STATUS_FAILED;
+	int rc = fill_outputs(o, &out, err), status;
 
+	if (!rc)
+		rc = fill_capture(o, &c, &pids, &tids, err);
+	status = rc ? STATUS_USAGE : STATUS_FAILED;
+	if (!rc) /* before the capture: after it a file in the way would cost the capture */
+		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
-		rc = writer__save(p, o->output, o->replace ? OUTFILE_REPLACE : OUTFILE_NEW, err);
+		rc = capture_output__put(p, &out, err);
 	}
-	if (!rc && !o->quiet)
-		print_summary(p, o->output);
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
@@ -385,7 +423,7 @@ static char *join(int argc, char **argv)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct record_opts o = { .output = "causeprof.cprof", .max_overhead_percent = 5 };
+	struct record_opts o = { .picture = true, .max_overhead_percent = 5 };
 	struct opt_operands operands;
 	char *command = join(argc, argv);
 	int status = STATUS_USAGE;

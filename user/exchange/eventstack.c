@@ -13,6 +13,25 @@ event_time event_time_of(const struct foldtext_count *c)
 	return c->is_negative ? -t : t;
 }
 
+static uint64_t to_ns(const struct eventstack *s, event_time t)
+{
+	event_time ns = t * (event_time)s->intake->unit_ns / FOLDTEXT_NANO;
+
+	return ns < 0 ? 0 : ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+static void add_interval(struct eventstack *s, event_time start, event_time end)
+{
+	const struct interval iv = { .start_ns = to_ns(s, start),
+				     .end_ns = to_ns(s, end),
+				     .thread = s->key.thread,
+				     .stack = s->key.stack,
+				     .kind = (uint8_t)s->key.kind };
+
+	if (iv.end_ns > iv.start_ns)
+		profile__add_interval(s->intake->profile, &iv);
+}
+
 bool eventstack_advance(struct eventstack *s, event_time at)
 {
 	event_time passed = s->has_time ? at - s->now : 0;
@@ -30,6 +49,8 @@ bool eventstack_advance(struct eventstack *s, event_time at)
 
 		s->key.stack = s->stacks[s->depth - 1];
 		intake_add(s->intake, &s->key, &c, 0);
+		if (s->keep_intervals && s->intake->unit_ns)
+			add_interval(s, s->now - passed, at);
 	}
 	return true;
 }

@@ -19,6 +19,7 @@ struct eventstack {
 	size_t depth, cap, tags_cap;
 	event_time now;
 	bool has_time;
+	bool keep_intervals; /* also as intervals of key.thread, in nanoseconds */
 };
 
 event_time event_time_of(const struct foldtext_count *c);

@@ -11,9 +11,13 @@
 /* Sniffing asks in this order, so what accepts nearly everything comes last. */
 static const struct exchange_format *const *all_formats(void)
 {
-	static const struct exchange_format *const all[] = { &format_pprof, &format_speedscope,
-							     &format_perf_script, &format_folded,
-							     NULL };
+	static const struct exchange_format *const all[] = {
+		&format_pprof,	    &format_otlp,
+		&format_speedscope, &format_firefox,
+		&format_chrome,	    &format_bpftrace,
+		&format_bcc,	    &format_perf_script,
+		&format_folded,	    NULL
+	};
 
 	return all;
 }

@@ -150,6 +150,13 @@ struct path_text {
 	size_t cap;
 };
 
+/* Rounded half up to the unit. */
+static void put_value(struct buf *out, uint64_t v, uint64_t unit)
+{
+	buf_put_u64(out, v / unit + (v % unit >= unit - unit / 2 && unit > 1));
+	buf_putc(out, '\n');
+}
+
 static void put_lines(const struct nametree *t, const struct folded_values *v, uint64_t unit,
 		      struct sink *out)
 {
@@ -157,6 +164,10 @@ static void put_lines(const struct nametree *t, const struct folded_values *v, u
 	uint32_t *depth = xcalloc(t->cnt, sizeof(*depth));
 	struct path_text path = { .cap = 0 };
 
+	if (v->cap && v->by_node[0]) { /* time without a stack and without a process */
+		buf_puts(&out->buf, "[no stack] ");
+		put_value(&out->buf, v->by_node[0], unit);
+	}
 	for (size_t i = 1; i < t->cnt; i++) { /* order[0] is the root */
 		uint32_t node = order[i], name = t->nodes[node].name, d;
 
@@ -174,10 +185,7 @@ static void put_lines(const struct nametree *t, const struct folded_values *v, u
 			continue;
 		buf_append(&out->buf, path.text.data, path.text.len_bytes);
 		buf_putc(&out->buf, ' ');
-		buf_put_u64(&out->buf,
-			    v->by_node[node] / unit +
-				    (v->by_node[node] % unit >= unit - unit / 2 && unit > 1));
-		buf_putc(&out->buf, '\n');
+		put_value(&out->buf, v->by_node[node], unit);
 		sink_flush_if_full(out);
 	}
 	free(order);

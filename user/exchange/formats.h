@@ -6,6 +6,6 @@
 #include "user/exchange/exchange.h"
 
 extern const struct exchange_format format_folded, format_perf_script, format_speedscope,
-	format_pprof;
+	format_pprof, format_otlp, format_bpftrace, format_bcc, format_chrome, format_firefox;
 
 #endif

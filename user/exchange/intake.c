@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/base/hash.h"
 #include "user/base/mem.h"
 
 enum {
@@ -79,6 +80,7 @@ void intake_finish(struct intake *k)
 	free(k->fractions);
 	k->fractions = NULL;
 	buf_free(&k->text);
+	index_free(&k->process_index);
 }
 
 static bool ends_in(const char *name, size_t len_bytes, char letter)
@@ -137,6 +139,64 @@ int intake_leaf_kind(const char *name, size_t len_bytes)
 			return kind;
 	}
 	return KIND_NONE;
+}
+
+int intake_kind_by_name(const char *name)
+{
+	for (int kind = KIND_RUNNING; kind < KIND_MAX; kind++)
+		if (!strcmp(name, model_kind_name(kind)))
+			return kind;
+	return KIND_NONE;
+}
+
+int intake_kind_of_type(const char *type)
+{
+	if (!strcmp(type, "cpu"))
+		return KIND_RUNNING;
+	if (!strcmp(type, "off_cpu") || !strcmp(type, "offcpu") || !strcmp(type, "delay"))
+		return KIND_SLEEP;
+	return KIND_NONE;
+}
+
+uint32_t intake_process(struct intake *k, const char *comm, size_t comm_bytes, uint32_t pid)
+{
+	struct profile *p = k->profile;
+	struct process pr = { .pid = pid, .ns_pid = pid };
+	struct index_iter it;
+	uint64_t hash;
+	uint32_t id;
+
+	if (!comm_bytes && !pid)
+		return 0;
+	pr.comm_sid = strtab_addn(&p->strings, comm, strnlen(comm, comm_bytes));
+	hash = hash_pair(pr.comm_sid, pid);
+	it = index_find(&k->process_index, hash);
+	for (; index_hit(&k->process_index, &it); index_next(&k->process_index, &it)) {
+		const struct process *have = &p->processes.items[it.elem];
+
+		if (have->comm_sid == pr.comm_sid && have->pid == pid)
+			return it.elem;
+	}
+	id = profile__add_process(p, &pr);
+	index_add(&k->process_index, hash, id);
+	return id;
+}
+
+const char *intake_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && *path != '[' ? slash + 1 : path;
+}
+
+int intake_module_kind(const char *base_name)
+{
+	if (!strncmp(base_name, "[kernel", 7) || !strncmp(base_name, "vmlinux", 7))
+		return FRAME_KERNEL;
+	if (!strncmp(base_name, "[JIT", 4) ||
+	    (!strncmp(base_name, "perf-", 5) && strstr(base_name, ".map")))
+		return FRAME_JIT;
+	return FRAME_USER;
 }
 
 static void add_fraction(struct intake *k, uint32_t sum, uint32_t nano)

@@ -23,6 +23,7 @@ struct intake {
 	uint64_t period_den;
 	uint32_t *fractions; /* by sum, in 1e-9 of what sums hold; NULL = all are whole */
 	size_t fractions_cap;
+	struct index process_index;
 	struct buf text;
 	uint64_t next_progress_bytes;
 };
@@ -40,6 +41,16 @@ uint32_t intake_frame_at(struct intake *k, const char *name, const char *file, u
 			 const char *module);
 /* The kind that a leaf frame "[running]", "[sleep]", ... stands for, or KIND_NONE. */
 int intake_leaf_kind(const char *name, size_t len_bytes);
+
+int intake_kind_by_name(const char *name); /* "sleep"; KIND_NONE if unknown */
+/* What a value type of pprof or OTLP says about the threads: "cpu" ran, "off_cpu" and "delay" waited. */
+int intake_kind_of_type(const char *type);
+/* The process with this name and number, added if new; 0 if it has neither. */
+uint32_t intake_process(struct intake *k, const char *comm, size_t comm_bytes, uint32_t pid);
+/* The last part of a module's path; "[kernel.kallsyms]" stays. */
+const char *intake_base_name(const char *path);
+/* FRAME_KERNEL, FRAME_JIT or FRAME_USER by the name of the module. */
+int intake_module_kind(const char *base_name);
 
 struct intake_key {
 	uint32_t stack, process, thread;

@@ -8,7 +8,7 @@
  * time stamp ("digits.digits:") is found first and the fields before it are read from right to left. perf
  * without a time stamp is read as stackcollapse-perf.pl does: the first whole number is the thread.
  *
- * Frames repeat, so the frame of a line is remembered in a table of fixed size by the whole line. */
+ * Functions repeat, so the frame of a line is remembered in a table of fixed size, by its name and module. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,15 +22,14 @@
 #include "user/exchange/perf_line.h"
 
 enum {
-	CACHE_SLOTS = 1 << 15,
-	CACHE_TEXT_BYTES = 144,
-	PID_MEMO_SLOTS = 1 << 10
+	CACHE_SLOTS = 1 << 14,
+	CACHE_TEXT_BYTES = 120
 };
 
 struct cache_slot {
-	uint32_t len_bytes; /* 0 = free */
+	uint16_t name_bytes, module_bytes; /* 0 = free */
 	uint32_t frame;
-	char text[CACHE_TEXT_BYTES];
+	char text[CACHE_TEXT_BYTES]; /* name, module */
 };
 
 struct perf_reader {
@@ -38,35 +37,36 @@ struct perf_reader {
 	struct cache_slot *cache;
 	uint32_t *frames; /* of the open sample, leaf first */
 	size_t frame_cnt, frames_cap;
+	uint32_t *last_frames, *last_stacks; /* of the sample before, root first */
+	size_t last_cnt, last_frames_cap, last_stacks_cap;
 	bool in_sample, skip_sample;
 	uint64_t weight;
 	uint32_t process;
 	char event[64];
 	bool has_event;
-	struct index process_index;
 	struct buf text;
 };
 
-static uint32_t process_of(struct perf_reader *r, const struct perf_header *h)
+/* Samples that follow each other share their roots: what is equal is not looked up again. */
+static uint32_t place_stack(struct perf_reader *r)
 {
-	struct profile *p = r->intake.profile;
-	struct process pr = { .pid = (uint32_t)h->pid, .ns_pid = (uint32_t)h->pid };
-	struct index_iter it;
-	uint64_t hash;
-	uint32_t id;
+	size_t cnt = r->frame_cnt, at = 0;
+	uint32_t stack;
 
-	pr.comm_sid = strtab_addn(&p->strings, h->comm, strnlen(h->comm, h->comm_bytes));
-	hash = hash_pair(pr.comm_sid, pr.pid);
-	it = index_find(&r->process_index, hash);
-	for (; index_hit(&r->process_index, &it); index_next(&r->process_index, &it)) {
-		const struct process *have = &p->processes.items[it.elem];
-
-		if (have->comm_sid == pr.comm_sid && have->pid == pr.pid)
-			return it.elem;
+	while (at < cnt && at < r->last_cnt && r->last_frames[at] == r->frames[cnt - 1 - at])
+		at++;
+	stack = at ? r->last_stacks[at - 1] : 0;
+	if (cnt > r->last_frames_cap)
+		r->last_frames = xgrow(r->last_frames, &r->last_frames_cap, cnt, sizeof(uint32_t));
+	if (cnt > r->last_stacks_cap)
+		r->last_stacks = xgrow(r->last_stacks, &r->last_stacks_cap, cnt, sizeof(uint32_t));
+	for (; at < cnt; at++) {
+		r->last_frames[at] = r->frames[cnt - 1 - at];
+		stack = profile__add_stack(r->intake.profile, stack, r->last_frames[at]);
+		r->last_stacks[at] = stack;
 	}
-	id = profile__add_process(p, &pr);
-	index_add(&r->process_index, hash, id);
-	return id;
+	r->last_cnt = cnt;
+	return stack;
 }
 
 static void end_sample(struct perf_reader *r)
@@ -74,8 +74,7 @@ static void end_sample(struct perf_reader *r)
 	struct intake_key key = { .process = r->process };
 
 	if (r->in_sample && !r->skip_sample) {
-		for (size_t i = r->frame_cnt; i-- > 0;)
-			key.stack = profile__add_stack(r->intake.profile, key.stack, r->frames[i]);
+		key.stack = place_stack(r);
 		intake_add_u64(&r->intake, &key, r->weight, 1);
 	}
 	r->in_sample = r->skip_sample = false;
@@ -153,12 +152,77 @@ static void push_jit_frames(struct perf_reader *r, struct perf_frame *f)
 	}
 }
 
+/* What decides the frame of a line: all but the address in front and the offset before the module. */
+struct line_key {
+	const char *name, *module;
+	size_t name_bytes, module_bytes;
+};
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Where "+0x1f" begins if that stands before end, else end. */
+static const char *offset_start(const char *start, const char *end)
+{
+	const char *hex = end;
+
+	while (hex > start && is_hex(hex[-1]))
+		hex--;
+	return hex < end && hex - start > 3 && !memcmp(hex - 3, "+0x", 3) ? hex - 3 : end;
+}
+
+static bool make_key(const char *line, size_t len_bytes, struct line_key *k)
+{
+	const char *s = line, *end = line + len_bytes;
+
+	while (s < end && (*s == ' ' || *s == '\t'))
+		s++;
+	while (s < end && is_hex(*s))
+		s++;
+	if (s == end || *s != ' ')
+		return false;
+	k->name = s;
+	k->module = memrchr(s, '(', (size_t)(end - s));
+	if (!k->module || k->module - s < 2)
+		return false;
+	k->module_bytes = (size_t)(end - k->module);
+	k->name_bytes = (size_t)(offset_start(s, k->module - 1) - s);
+	return k->name_bytes + k->module_bytes <= CACHE_TEXT_BYTES;
+}
+
+static struct cache_slot *slot_of(struct perf_reader *r, const struct line_key *k, bool *is_hit)
+{
+	uint64_t hash =
+		hash_bytes(k->name, k->name_bytes) * 31 + hash_bytes(k->module, k->module_bytes);
+	struct cache_slot *slot = &r->cache[hash % CACHE_SLOTS];
+
+	*is_hit = slot->name_bytes == k->name_bytes && slot->module_bytes == k->module_bytes &&
+		  !memcmp(slot->text, k->name, k->name_bytes) &&
+		  !memcmp(slot->text + k->name_bytes, k->module, k->module_bytes);
+	return slot;
+}
+
+static void fill_slot(struct cache_slot *slot, const struct line_key *k, uint32_t frame)
+{
+	slot->name_bytes = (uint16_t)k->name_bytes;
+	slot->module_bytes = (uint16_t)k->module_bytes;
+	slot->frame = frame;
+	memcpy(slot->text, k->name, k->name_bytes);
+	memcpy(slot->text + k->name_bytes, k->module, k->module_bytes);
+}
+
 static bool add_frame(struct perf_reader *r, const char *line, size_t len_bytes)
 {
-	struct cache_slot *slot = &r->cache[hash_bytes(line, len_bytes) % CACHE_SLOTS];
+	struct cache_slot *slot = NULL;
+	struct line_key key;
 	struct perf_frame f;
+	bool is_hit = false;
 
-	if (slot->len_bytes == len_bytes && len_bytes && !memcmp(slot->text, line, len_bytes)) {
+	if (make_key(line, len_bytes, &key))
+		slot = slot_of(r, &key, &is_hit);
+	if (is_hit) {
 		push_frame(r, slot->frame);
 		return true;
 	}
@@ -171,11 +235,8 @@ static bool add_frame(struct perf_reader *r, const char *line, size_t len_bytes)
 		return true;
 	}
 	push_frame(r, make_frame(r, &f, f.name, f.name_bytes));
-	if (len_bytes <= CACHE_TEXT_BYTES) {
-		slot->len_bytes = (uint32_t)len_bytes;
-		slot->frame = r->frames[r->frame_cnt - 1];
-		memcpy(slot->text, line, len_bytes);
-	}
+	if (slot)
+		fill_slot(slot, &key, r->frames[r->frame_cnt - 1]);
 	return true;
 }
 
@@ -191,7 +252,7 @@ static int begin_sample(struct perf_reader *r, const struct perf_header *h, stru
 	if (r->skip_sample)
 		intake_ignore(&r->intake, "samples of other events; --event takes them");
 	else
-		r->process = process_of(r, h);
+		r->process = intake_process(&r->intake, h->comm, h->comm_bytes, (uint32_t)h->pid);
 	r->weight = h->has_period && r->intake.opts->samples_hz <= 0 ? h->period : 1;
 	if (h->rest_bytes && add_frame(r, h->rest, h->rest_bytes))
 		end_sample(r); /* the whole sample stood on one line */
@@ -236,9 +297,10 @@ static int import_perf(struct input *in, const struct import_options *opts, stru
 	if (!rc)
 		end_sample(&r);
 	intake_finish(&r.intake);
-	index_free(&r.process_index);
 	buf_free(&r.text);
 	free(r.frames);
+	free(r.last_frames);
+	free(r.last_stacks);
 	free(r.cache);
 	return rc;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "gen/pprof.pb-c.h"
-#include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/exchange/idmap.h"
 #include "user/exchange/intake.h"
@@ -35,7 +34,6 @@ struct reader {
 	size_t value_at;
 	size_t count_at; /* SIZE_MAX = none */
 	int kind;
-	struct index process_index;
 	struct err *err;
 };
 
@@ -71,40 +69,36 @@ static int type_at(const struct reader *r, const char *name)
 	return -1;
 }
 
-static int kind_of_type(const char *type)
+/* A value of unit "count" beside ours tells how many samples it was. */
+static size_t find_count(const struct reader *r)
 {
-	if (!strcmp(type, "cpu"))
-		return KIND_RUNNING;
-	return !strcmp(type, "off_cpu") || !strcmp(type, "offcpu") || !strcmp(type, "delay") ?
-		       KIND_SLEEP :
-		       KIND_NONE;
+	for (size_t i = r->f->n_sample_type; i-- > 0;)
+		if (i != r->value_at && !strcmp(string_at(r, r->f->sample_type[i]->unit), "count"))
+			return i;
+	return SIZE_MAX;
 }
 
 static int choose_value(struct reader *r)
 {
-	const char *want = r->intake.opts->event;
-	const char *fallback = string_at(r, r->f->default_sample_type), *unit, *type;
-	int at = want ? type_at(r, want) : *fallback ? type_at(r, fallback) : -1;
+	const char *want = r->intake.opts->event, *unit, *type;
+	int at = type_at(r, want ? want : string_at(r, r->f->default_sample_type));
 
-	if (want && at < 0)
-		return err_set(r->err, -EINVAL, "%s: no sample type '%.100s' in this pprof profile",
-			       input_path(r->in), want);
 	if (!r->f->n_sample_type)
 		return err_set(r->err, -EINVAL, "%s: a pprof profile without sample types",
 			       input_path(r->in));
+	if (want && at < 0)
+		return err_set(r->err, -EINVAL, "%s: no sample type '%.100s' in this pprof profile",
+			       input_path(r->in), want);
 	r->value_at = at < 0 ? r->f->n_sample_type - 1 : (size_t)at;
-	r->count_at = SIZE_MAX;
-	for (size_t i = 0; i < r->f->n_sample_type; i++)
-		if (i != r->value_at && !strcmp(string_at(r, r->f->sample_type[i]->unit), "count"))
-			r->count_at = i;
+	r->count_at = find_count(r);
 	type = string_at(r, r->f->sample_type[r->value_at]->type);
 	unit = string_at(r, r->f->sample_type[r->value_at]->unit);
-	r->kind = unit_ns(unit) ? kind_of_type(type) : KIND_NONE;
-	if (!strcmp(unit, "count") && r->count_at == SIZE_MAX)
-		r->count_at = r->value_at;
-	if (!strcmp(unit, "count") || !*unit)
-		unit = *type ? type : "samples";
-	return intake_set_unit(&r->intake, unit, r->err);
+	r->kind = unit_ns(unit) ? intake_kind_of_type(type) : KIND_NONE;
+	if (!strcmp(unit, "count")) {
+		unit = type;
+		r->count_at = r->count_at == SIZE_MAX ? r->value_at : r->count_at;
+	}
+	return intake_set_unit(&r->intake, *unit ? unit : "samples", r->err);
 }
 
 static uint8_t hex_value(char c)
@@ -142,13 +136,6 @@ static int read_mappings(struct reader *r)
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && *path != '[' ? slash + 1 : path;
-}
-
 static void place_frame(struct reader *r, const Pprof__Location *l, struct frame *f)
 {
 	uint32_t at;
@@ -156,13 +143,10 @@ static void place_frame(struct reader *r, const Pprof__Location *l, struct frame
 
 	if (!l->mapping_id || !idmap_get(&r->mappings, l->mapping_id, &at))
 		return;
-	file = base_name(string_at(r, r->f->mapping[at]->filename));
+	file = intake_base_name(string_at(r, r->f->mapping[at]->filename));
 	f->mapping = r->mapping_of[at];
 	f->module_sid = profile__string(r->intake.profile, file);
-	if (!strncmp(file, "[kernel", 7) || !strncmp(file, "vmlinux", 7))
-		f->kind = FRAME_KERNEL;
-	else if (!strncmp(file, "perf-", 5) || !strncmp(file, "[JIT", 4))
-		f->kind = FRAME_JIT;
+	f->kind = (uint8_t)intake_module_kind(file);
 }
 
 static void push_frame(struct reader *r, const struct frame *f)
@@ -225,36 +209,6 @@ static int read_locations(struct reader *r)
 	return 0;
 }
 
-static uint32_t process_of(struct reader *r, const char *comm, uint64_t pid)
-{
-	struct profile *p = r->intake.profile;
-	struct process pr = { .pid = (uint32_t)pid, .ns_pid = (uint32_t)pid };
-	struct index_iter it;
-	uint64_t hash;
-	uint32_t id;
-
-	if (!*comm && !pid)
-		return 0;
-	pr.comm_sid = profile__string(p, comm);
-	hash = hash_pair(pr.comm_sid, pr.pid);
-	it = index_find(&r->process_index, hash);
-	for (; index_hit(&r->process_index, &it); index_next(&r->process_index, &it))
-		if (p->processes.items[it.elem].comm_sid == pr.comm_sid &&
-		    p->processes.items[it.elem].pid == pr.pid)
-			return it.elem;
-	id = profile__add_process(p, &pr);
-	index_add(&r->process_index, hash, id);
-	return id;
-}
-
-static int kind_by_name(const char *name)
-{
-	for (int kind = KIND_RUNNING; kind < KIND_MAX; kind++)
-		if (!strcmp(name, model_kind_name(kind)))
-			return kind;
-	return KIND_NONE;
-}
-
 static void read_labels(struct reader *r, const Pprof__Sample *s, struct intake_key *key)
 {
 	const char *comm = "";
@@ -268,9 +222,9 @@ static void read_labels(struct reader *r, const Pprof__Sample *s, struct intake_
 		else if (!strcmp(name, "pid") && s->label[i]->num > 0)
 			pid = (uint64_t)s->label[i]->num;
 		else if (!strcmp(name, "kind"))
-			key->kind = kind_by_name(string_at(r, s->label[i]->str));
+			key->kind = intake_kind_by_name(string_at(r, s->label[i]->str));
 	}
-	key->process = process_of(r, comm, pid);
+	key->process = intake_process(&r->intake, comm, strlen(comm), (uint32_t)pid);
 }
 
 static int read_sample(struct reader *r, size_t number)
@@ -358,7 +312,6 @@ int pprof_import(struct input *in, const struct import_options *opts, struct pro
 	idmap_free(&r.functions);
 	idmap_free(&r.mappings);
 	idmap_free(&r.locations);
-	index_free(&r.process_index);
 	free(r.mapping_of);
 	free(r.frames);
 	free(r.frames_at);

@@ -202,13 +202,13 @@ static int read_records(struct reader *r, const struct entry *e, const struct sc
 	records = xcalloc(e->cnt, t->record_bytes);
 	rc = columns_decode(t, r->raw, e->cnt, e->record_bytes, records);
 	if (rc)
-		bad(e, err, "its records end inside a field");
+		rc = bad(e, err, "its records end inside a field");
 	for (size_t i = 0; i < e->cnt && !rc; i++) {
 		rc = t->add(r->p, records + i * t->record_bytes);
 		if (rc)
-			bad(e, err,
-			    rc == -EEXIST ? "a record occurs twice" :
-					    "a record has an impossible value");
+			rc = bad(e, err,
+				 rc == -EEXIST ? "a record occurs twice" :
+						 "a record has an impossible value");
 	}
 	free(records);
 	return rc;

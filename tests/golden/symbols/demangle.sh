@@ -25,7 +25,9 @@ N
 	python3 -c 'print("_Z1f" + "P" * 20000 + "i"); print("_ZN" + "4abcd" * 5000 + "E")'
 } > "$T/in"
 start=$(date +%s)
-(ulimit -v 500000; "$cp" symbolize --demangle < "$T/in" > "$T/out")
+# a build with sanitizers cannot live under a limit
+if (ulimit -v 500000; "$cp" --version > /dev/null 2>&1); then ulimit -v 500000; fi
+"$cp" symbolize --demangle < "$T/in" > "$T/out"
 [ $(($(date +%s) - start)) -le 5 ]
 [ "$(wc -l < "$T/out")" = "$(wc -l < "$T/in")" ]
 head -n 15 "$T/out" | expect demangle

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Names for many addresses: causeprof symbolize beside addr2line -f -i and perf script, as ratios of the CPU
+# time per address in one run. The peers get fewer addresses (their time is linear in them).
+#	tests/bench/bench_symbols.sh [PROGRAM [LIBRARY]]
+set -u
+cp=${O:-build}/causeprof
+program=${1:-$(command -v mariadbd || echo /usr/sbin/mariadbd)}
+library=${2:-$(ldd "$program" 2> /dev/null | awk '/libc\.so/ { print $3 }')}
+OURS=${OURS:-500000} THEIRS=${THEIRS:-3000} ROUNDS=${ROUNDS:-5} STARTS=${STARTS:-60}
+[ -x "$program" ] && [ -r "$library" ] || { echo "bench_symbols: no $program or no C library; skipped"; exit 0; }
+T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
+
+# addresses FILE COUNT: anywhere in the executable segment, always the same ones
+addresses() {
+	readelf -lW "$1" 2> /dev/null | awk -v n="$2" '$1 == "LOAD" && $0 ~ / R E / {
+		start = strtonum($3); size = strtonum($6); seed = 1
+		for (i = 0; i < n; i++) { seed = (seed * 1103515245 + 12345) % 2147483648; printf "0x%x\n", start + seed % size }
+		exit }'
+}
+command -v gawk > /dev/null && awk() { gawk "$@"; }
+if ! echo | awk '{ exit strtonum("0x10") != 16 }' 2> /dev/null; then
+	addresses() { python3 - "$1" "$2" <<'P'
+import subprocess, sys
+for line in subprocess.run(["readelf", "-lW", sys.argv[1]], capture_output=True, text=True).stdout.splitlines():
+    f = line.split()
+    if f[:1] == ["LOAD"] and " R E " in line:
+        start, size, seed = int(f[2], 16), int(f[5], 16), 1
+        for _ in range(int(sys.argv[2])):
+            seed = (seed * 1103515245 + 12345) % 2147483648
+            print("0x%x" % (start + seed % size))
+        break
+P
+	}
+fi
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+spread() { sort -n | awk '{ v[NR] = $1 } END { printf "%.2f..%.2f", v[1], v[NR] }'; }
+# ns COUNT COMMAND...: nanoseconds of CPU time (also of its children) per address, input from $T/in
+ns() {
+	local count=$1 TIMEFORMAT='%U %S'
+	shift
+	{ time "$@" < "$T/in" > "$T/out" 2> "$T/err" || { cat "$T/err" >&2; echo "$* failed" >&2; } } 2> "$T/time"
+	[ "$(wc -l < "$T/out")" -ge "$count" ] || { echo "bench_symbols: $*: too few answers: $(cat "$T/err")" >&2; exit 1; }
+	tail -n 1 "$T/time" | awk -v n="$count" '{ printf "%d\n", ($1 + $2) * 1e9 / n }'
+}
+
+for file in "$program" "$library"; do
+	addresses "$file" "$OURS" > "$T/many"
+	head -n "$THEIRS" "$T/many" > "$T/few"
+	: > "$T/a"; : > "$T/b"; : > "$T/c"; : > "$T/ratio"; : > "$T/ratio_inline"
+	for _ in $(seq "$ROUNDS"); do
+		cp "$T/many" "$T/in"; a=$(ns "$OURS" "$cp" symbolize --elf "$file"); echo "$a" >> "$T/a"
+		c=$(ns "$OURS" "$cp" symbolize --inlined --elf "$file"); echo "$c" >> "$T/c"
+		cp "$T/few" "$T/in"; b=$(ns "$THEIRS" addr2line -f -i -e "$file"); echo "$b" >> "$T/b"
+		awk "BEGIN { print $b / $a }" >> "$T/ratio"
+		awk "BEGIN { print $b / $c }" >> "$T/ratio_inline"
+	done
+	printf '%-12s addr2line -f -i   %8s ns/address, ours %5s (%s times, %s), with inlined functions %5s (%s times, %s)\n' \
+		"$(basename "$file")" "$(median < "$T/b")" "$(median < "$T/a")" "$(median < "$T/ratio" | cut -c1-6)" "$(spread < "$T/ratio")" \
+		"$(median < "$T/c")" "$(median < "$T/ratio_inline" | cut -c1-6)" "$(spread < "$T/ratio_inline")"
+done
+
+# perf script on samples of the program's start, without address randomisation, so that the very same
+# addresses can be given to ours
+base=$((0x555555554000))
+if command -v perf > /dev/null && perf record -q -o "$T/perf.data" -e cpu-clock:u -F 20000 -g -- \
+	setarch -R sh -c "for i in \$(seq "$STARTS"); do '$program' --verbose --help > /dev/null 2>&1; done" 2> /dev/null; then
+	: > "$T/a"; : > "$T/b"; : > "$T/ratio"
+	perf script -i "$T/perf.data" -F ip,sym,dso 2> /dev/null | grep -E '^[[:space:]]+[0-9a-f]' > "$T/lines"
+	n=$(wc -l < "$T/lines")
+	grep -F "($program)" "$T/lines" | sed 's/^[[:space:]]*\([0-9a-f]*\).*/\1/' |
+		python3 -c "import sys
+for l in sys.stdin:
+    a = int(l, 16)
+    print('%x' % (a - $base if a >= $base else a))" > "$T/in"
+	# addresses of libraries and the kernel are replaced by more of the program's: perf resolved those too
+	while [ "$(wc -l < "$T/in")" -lt "$n" ] && [ -s "$T/in" ]; do cat "$T/in" "$T/in" | head -n "$n" > "$T/more"; mv "$T/more" "$T/in"; done
+	for _ in $(seq "$ROUNDS"); do
+		a=$(ns "$n" "$cp" symbolize --elf "$program"); echo "$a" >> "$T/a"
+		b=$(ns "$n" perf script -i "$T/perf.data" -F ip,sym); echo "$b" >> "$T/b"
+		awk "BEGIN { print $b / $a }" >> "$T/ratio"
+	done
+	printf '%-12s perf script       %8s ns/address, ours %5s (%s times, %s), %s addresses\n' "$(basename "$program")" \
+		"$(median < "$T/b")" "$(median < "$T/a")" "$(median < "$T/ratio" | cut -c1-6)" "$(spread < "$T/ratio")" "$n"
+fi

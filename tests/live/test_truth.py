@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The books against the workload's own stamps. Per thread and function that waits: all time off the CPU in it
+against the bracket that the thread put around the call; running time against the thread's CPU clock; life
+time exactly; the set of threads exactly. Tolerance: 1 % or 30 us a wait, whichever is more; a scenario may
+be tried again, since a virtual machine can lose its CPU between a stamp and the call that it brackets."""
+import os, subprocess, sys, tempfile, time
+from profile import *
+
+need_root()
+TRIES = 4
+DIR = tempfile.mkdtemp(prefix="causeprof-truth.")
+EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
+
+
+class Stamps:
+    def __init__(self, path):
+        self.waits, self.cpu, self.life = {}, {}, {}
+        for line in open(path):
+            w = line.split()
+            if w[0] == "wait":
+                self.waits.setdefault(int(w[1]), []).append((w[2], int(w[3]), int(w[4]), int(w[5])))
+            elif w[0] == "cpu":
+                self.cpu.setdefault(int(w[1]), []).append((int(w[2]), int(w[3])))
+            elif w[0] == "thread":
+                self.life[int(w[1])] = (int(w[2]), int(w[3]))
+
+
+def own_function(frames):
+    """The leaf-most frame that is the workload's own."""
+    for name, module, kind in frames:
+        if module.endswith("/truth"):
+            return name
+    return None
+
+
+def cpu_between(points, start, end):
+    """CPU time in [start, end] from readings of the thread's clock, and how uncertain it is."""
+    def at(t):
+        before = [p for p in points if p[0] <= t]
+        after = [p for p in points if p[0] >= t]
+        if not before:
+            return points[0][1], 0
+        if not after:
+            return points[-1][1], 0
+        a, b = before[-1], after[0]
+        gained = b[1] - a[1]
+        if b[0] == a[0]:
+            return a[1], 0
+        return a[1] + gained * (t - a[0]) / (b[0] - a[0]), gained
+    (x, ux), (y, uy) = at(start), at(end)
+    return y - x, ux + uy
+
+
+def add(table, key, amount):
+    table[key] = table.get(key, 0) + amount
+
+
+def off_cpu(p, t):
+    """{function: {kind: ns}} of a thread, without running time."""
+    off = {}
+    for s in p.sums:
+        if s.get("thread") == t["number"] and s["kind"] != "running":
+            add(off.setdefault(own_function(p.frames(s.get("stack"))), {}), s["kind"], int(s["ns"]))
+    return off
+
+
+def check_waits(who, expected, cnts, off, problems):
+    for f, want in expected.items():
+        got = off.get(f, {})
+        if f == "stopped":
+            got = {"stopped": sum(e.get("stopped", 0) for e in off.values())}
+        have = sum(got.values())
+        if abs(have - want) > max(want * 0.01, 30000 * cnts[f]):
+            problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({cnts[f]} waits)")
+        kind = EXPECT_KIND.get(f, "sleep")
+        others = {k: v for k, v in got.items() if k in BLOCKED - {kind}}
+        if others or (want > 1e6 and not got.get(kind)):
+            problems.append(f"{who} {f}: expected state {kind}, got {got}")
+
+
+def expected_waits(p, stamps, tid, expected, cnts):
+    for f, start, end, cpu in stamps.waits.get(tid, []):
+        a, b = max(start, p.start), min(end, p.end)
+        if a < b:
+            add(expected, f, (b - a) - (cpu if (a, b) == (start, end) else 0))
+            add(cnts, f, 1)
+
+
+def check_thread(p, t, stamps, problems):
+    """A thread that lived through the whole window."""
+    tid = int(t["tid"])
+    expected, cnts = {}, {}
+    expected_waits(p, stamps, tid, expected, cnts)
+    check_waits(tid, expected, cnts, off_cpu(p, t), problems)
+    points = stamps.cpu.get(tid, [])
+    if len(points) < 2:
+        return
+    life = p.end - p.start
+    switches = num(t, "voluntary_cnt") + num(t, "involuntary_cnt") + 1
+    want, unsure = cpu_between(points, p.start, p.end)
+    have = num(t, "running_ns")
+    if abs(have - want) > max(0.01 * life, 30000 * switches) + unsure:
+        problems.append(f"{tid}: running {have/1e6:.3f} ms, its CPU clock {want/1e6:.3f} ms")
+    for ours, kernel in (("running_ns", "kernel_running_ns"), ("runnable_ns", "kernel_runnable_ns")):
+        if abs(num(t, ours) - num(t, kernel)) > 0.01 * life + 20000 * switches:
+            problems.append(f"{tid}: {ours} {num(t, ours)/1e6:.3f} ms, schedstat {num(t, kernel)/1e6:.3f} ms")
+
+
+def check_short_lived(p, threads, stamps, problems):
+    """Threads born or dead inside the window, together: single waits of some ms are too few to judge by."""
+    expected, cnts, off = {}, {}, {}
+    for t in threads:
+        expected_waits(p, stamps, int(t["tid"]), expected, cnts)
+        for f, kinds in off_cpu(p, t).items():
+            for kind, ns in kinds.items():
+                add(off.setdefault(f, {}), kind, ns)
+    check_waits("short-lived", expected, cnts, off, problems)
+
+
+def check_books(p, t, problems):
+    total = num(t, "running_ns") + num(t, "runnable_ns") + num(t, "blocked_ns")
+    life = num(t, "last_ns") - num(t, "first_ns")
+    if total != life:
+        problems.append(f"{t['tid']}: running + runnable + blocked is {total - life:+} ns off its life")
+
+
+def check_set(p, stamps, problems):
+    """All threads that lived in the window, and no others, of those that stamped."""
+    seen = {int(t["tid"]) for t in p.threads.values()}
+    for tid, (born, died) in stamps.life.items():
+        if born < p.end - 1e6 and (not died or died > p.start + 1e6) and tid not in seen:
+            problems.append(f"thread {tid} is missing")
+    if stamps.extra_allowed:
+        return
+    for tid in seen - set(stamps.life) - {stamps.main}:
+        problems.append(f"thread {tid} is none of the workload's")
+
+
+def attempt(scenario, duration, extra=()):
+    stamps_path = os.path.join(DIR, scenario)
+    work = subprocess.Popen([f"{WORKLOADS}/truth", scenario, stamps_path])
+    time.sleep(1.0 if scenario == "many" else 0.3)
+    children = open(f"/proc/{work.pid}/task/{work.pid}/children").read().split() if scenario == "stopped" else []
+    try:
+        p = record(os.path.join(DIR, scenario + ".cprof"), "-p", ",".join([str(work.pid), *children]), "--duration", str(duration),
+                   "--per-thread", *extra)
+    finally:
+        work.terminate()
+        code = work.wait()
+    if code:
+        return [f"the workload was harmed: status {code}"]
+    stamps = Stamps(stamps_path)
+    stamps.main = work.pid
+    stamps.extra_allowed = scenario in ("disk", "storm", "stopped")
+    problems = []
+    short = []
+    for number, t in p.threads.items():
+        t["number"] = str(number)
+        check_books(p, t, problems)
+        if "born" in t.get("flags", "") or "died" in t.get("flags", ""):
+            short.append(t)
+        else:
+            check_thread(p, t, stamps, problems)
+    check_short_lived(p, short, stamps, problems)
+    check_set(p, stamps, problems)
+    checks = EXTRA.get(scenario)
+    if checks:
+        checks(p, stamps, problems)
+    return problems
+
+
+def extra_sleepers(p, stamps, problems):
+    for s in p.sums:
+        if "asleep_throughout" not in s.get("flags", ""):
+            problems.append(f"a sum without asleep_throughout: {s}")
+        elif int(s["ns"]) != p.end - p.start:
+            problems.append(f"a sleeper has {s['ns']} ns of {p.end - p.start}")
+        elif own_function(p.frames(s["stack"])) not in ("sleep_throughout", "run_throughout", "run_many", "writer"):
+            problems.append(f"wrong stack {p.frames(s['stack'])}")
+
+
+def extra_storm(p, stamps, problems):
+    names = {pr.get("comm") for pr in p.processes.values()}
+    if "true" not in names:
+        problems.append(f"no child ran true: {names}")
+    for s in p.sums:
+        frames = [f for f in p.frames(s.get("stack"))]
+        modules = {m.rsplit("/", 1)[-1] for _, m, k in frames if k == "user"}
+        if "true" in modules and "truth" in modules:
+            problems.append(f"a stack of two programs: {frames}")
+
+
+EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm}
+SCENARIOS = [("ladder", 0.5), ("locks", 0.5), ("disk", 0.5), ("spinners", 0.5), ("spinner_sleeper", 0.5),
+             ("dying", 0.5), ("throughout", 0.1), ("many", 0.1), ("straddle", 0.1), ("migrating", 0.5),
+             ("signals", 0.5), ("stopped", 0.5), ("storm", 0.5)]
+chosen = sys.argv[1:]
+failed = 0
+for scenario, duration in SCENARIOS:
+    if chosen and scenario not in chosen:
+        continue
+    for i in range(TRIES):
+        problems = attempt(scenario, duration)
+        if not problems:
+            break
+        print(f"     {scenario}, try {i + 1}:", *problems[:6], sep="\n       ")
+    print("FAIL" if problems else "ok  ", scenario)
+    failed += bool(problems)
+subprocess.run(["rm", "-rf", DIR])
+sys.exit(1 if failed else 0)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a capture leaves behind; see capture_output.h. */
+#include "user/cmd/capture_output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/mem.h"
+#include "user/base/outfile.h"
+#include "user/cmd/picture.h"
+#include "user/cmd/summary.h"
+#include "user/store/writer.h"
+
+static const char profile_suffix[] = ".cprof";
+
+/* "x.cprof" -> "x.svg"; "x" -> "x.svg". Owned by the caller. */
+static char *picture_path(const char *path)
+{
+	size_t len_bytes = strlen(path), cut_bytes = sizeof(profile_suffix) - 1;
+
+	if (len_bytes > cut_bytes && !strcmp(path + len_bytes - cut_bytes, profile_suffix))
+		len_bytes -= cut_bytes;
+	return xasprintf("%.*s.svg", (int)len_bytes, path);
+}
+
+static enum outfile_mode mode(const struct output_opts *o)
+{
+	return o->replace ? OUTFILE_REPLACE : OUTFILE_NEW;
+}
+
+/* The picture of the profile "-" has no name. */
+static bool wants_picture(const struct output_opts *o)
+{
+	return o->path && o->picture && strcmp(o->path, "-");
+}
+
+static int try_open(const char *path, const struct output_opts *o, struct err *err)
+{
+	struct outfile *f = NULL;
+	int rc = outfile_open(path, mode(o), &f, err);
+
+	outfile_close(f);
+	return rc;
+}
+
+int capture_output__check(const struct output_opts *o, struct err *err)
+{
+	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
+	int rc = o->path && strcmp(o->path, "-") ? try_open(o->path, o, err) : 0;
+
+	if (!rc && svg)
+		rc = try_open(svg, o, err);
+	free(svg);
+	return rc;
+}
+
+static int put_text(const struct profile *p, const struct output_opts *o, const char *svg,
+		    struct err *err)
+{
+	struct summary_opts summary = { .width_cols = summary__terminal_cols(STDOUT_FILENO),
+					.top_cnt = SUMMARY_TOP_DEFAULT };
+	struct buf text = { 0 };
+	int rc = 0;
+
+	if (o->folded) {
+		folded_form__put(p, &o->form, &text);
+		if (!text.len_bytes && p->sums.cnt)
+			folded_form__tell_empty(p, stderr);
+	} else if (o->summary) {
+		summary__put(p, &summary, &text);
+		if (o->path)
+			buf_printf(&text, "written   %s%s%s\n", o->path, svg ? " and " : "",
+				   svg ? svg : "");
+	}
+	/* a profile on standard output must stay alone there */
+	if (o->path && !strcmp(o->path, "-"))
+		fputs(buf_str(&text), stderr);
+	else if (text.len_bytes)
+		rc = outfile_put("-", OUTFILE_REPLACE, text.data, text.len_bytes, err);
+	buf_free(&text);
+	return rc;
+}
+
+int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err)
+{
+	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
+	int rc = o->path ? writer__save(p, o->path, mode(o), err) : 0;
+
+	if (!rc && svg)
+		rc = picture__save(p, svg, mode(o), err);
+	if (!rc)
+		rc = put_text(p, o, svg, err);
+	free(svg);
+	return rc;
+}
