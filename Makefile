@@ -51,13 +51,13 @@ REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
 LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
-BENCH    := $(wildcard tests/bench/bench_*.sh)
+BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
 .PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
-tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)

@@ -73,15 +73,15 @@ static int draw(const struct drawing *g, const struct diff_picture_options *opts
 {
 	uint8_t *self = xcalloc(g->tree->node_cnt + 1, 1),
 		*subtree = xcalloc(g->tree->node_cnt + 1, 1);
-	struct buf method = { 0 };
+	struct buf caption = { 0 };
 	struct flame_opts o;
 	int rc;
 
 	flame_opts_init(&o);
 	describe(g->d, &o);
-	diff_report_method(g->d, &method);
+	diff_report_caption(g->d, &caption);
 	o.title = opts->title ? opts->title : "Differential Flame Graph";
-	o.subtitle = buf_str(&method);
+	o.subtitle = buf_str(&caption);
 	o.width_by = (enum flame_width_by)opts->width_by;
 	o.negate = opts->negate;
 	o.inverted = opts->inverted;
@@ -89,7 +89,7 @@ static int draw(const struct drawing *g, const struct diff_picture_options *opts
 	if (g->d->method != DIFF_NO_TEST)
 		o.mask = (struct flame_mask){ self, subtree, g->tree->node_cnt };
 	rc = flame_svg(g->tree, &o, out, err);
-	buf_free(&method);
+	buf_free(&caption);
 	free(self);
 	free(subtree);
 	return rc;

@@ -10,6 +10,7 @@
 #include "user/analysis/fold.h"
 #include "user/base/mem.h"
 #include "user/exchange/exchange.h"
+#include "user/cmd/flame_wakers.h"
 #include "user/store/format.h"
 
 const char *const flame_by_words[] = { "nothing", "lane",    "class", "thread",
@@ -90,7 +91,7 @@ static void add_line(struct flame_fill *f, const struct folded_line *line, bool 
 	if (cnt && !f->no_classes)
 		cls = flame_class_of_leaf(line->frames[cnt - 1].s, line->frames[cnt - 1].len_bytes);
 	f->told_classes |= cls != FLAME_NONE;
-	w[0].cls = w[1].cls = (uint8_t)cls;
+	w[0].cls = w[1].cls = (uint8_t)(cls ? (int)cls : f->default_cls);
 	add_stack(f, line->frames, cnt - (cls != FLAME_NONE), w, two ? 2 : 1);
 }
 
@@ -219,8 +220,14 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
-		if (!rc)
+		if (!rc && !f->wakers)
 			flame_fill__profile(f, p);
+		else if (!rc && !flame_fill__wakers(f, p))
+			rc = err_set(
+				err, -EINVAL,
+				"%s has no intervals, which tell who woke whom; record it with "
+				"--intervals",
+				path);
 	}
 	if (!f->kept)
 		f->kept = p;

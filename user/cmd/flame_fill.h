@@ -38,8 +38,10 @@ struct flame_fill {
 	struct class_filter filter;
 	enum flame_by by;
 	enum folded_counts counts;
-	double scale; /* of values in folded text */
+	int default_cls; /* of folded text that does not tell it: enum flame_class */
+	double scale;	 /* of values in folded text */
 	bool reverse, no_classes, unfold_asleep;
+	bool wakers; /* the wake-up graph of a profile, not its stacks */
 	/* told afterwards */
 	bool told_classes;	  /* folded text had frames that tell classes */
 	struct profile *kept;	  /* the first profile read, for what it tells; freed by fini */
