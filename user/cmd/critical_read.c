@@ -200,40 +200,52 @@ static void keep_error(struct crew *crew, size_t file, const struct err *err)
 		crew->stop = true;
 }
 
-/* 1 if the file is a partial result, which is added; 0 if it is something else. */
-static int read_partial(struct worker *w, const char *path, struct err *err)
+/* The rest of an input that is a partial result, added. */
+static int read_partial(struct worker *w, struct input *in, struct err *err)
 {
-	const size_t magic_bytes = sizeof(CCCT_MAGIC) - 1;
 	struct buf data = { 0 };
 	struct ccct part = { 0 };
-	struct input *in;
 	ssize_t n = 1;
 	int rc;
 
-	if (!strcmp(path, "-"))
-		return 0;
-	rc = input_open(path, &in, err);
-	if (rc)
-		return rc;
 	while (n > 0) {
 		buf_reserve(&data, 64 * 1024);
 		n = input_read(in, data.data + data.len_bytes, 64 * 1024, err);
 		data.len_bytes += n > 0 ? (size_t)n : 0;
-		if (data.len_bytes < magic_bytes || memcmp(data.data, CCCT_MAGIC, magic_bytes) != 0)
-			break;
 	}
-	if (data.len_bytes >= magic_bytes && !memcmp(data.data, CCCT_MAGIC, magic_bytes)) {
-		rc = n < 0 ? (int)n : ccct_decode(data.data, data.len_bytes, &part, err);
-		if (rc)
-			err_prefix(err, "%s", path);
-		else
-			ccct__merge(&w->run.ccct, &part);
-		rc = rc ? rc : 1;
-	} else if (n < 0) {
-		rc = (int)n;
-	}
+	rc = n < 0 ? (int)n : ccct_decode(data.data, data.len_bytes, &part, err);
+	if (!rc)
+		ccct__merge(&w->run.ccct, &part);
+	else if (!n)
+		err_prefix(err, "%s", input_path(in));
 	ccct__free(&part);
 	buf_free(&data);
+	return rc;
+}
+
+/* A partial result, or traces. */
+static int read_path(struct worker *w, const char *path, struct err *err)
+{
+	const size_t magic_bytes = sizeof(CCCT_MAGIC) - 1;
+	struct spans_options o = { .otlp_window_spans = w->crew->options->window_spans,
+				   .take = take_trace,
+				   .ctx = w };
+	struct spans_stats stats = { 0 };
+	struct input *in;
+	const char *head;
+	ssize_t n;
+	int rc = input_open(path, &in, err);
+
+	if (rc)
+		return rc;
+	n = input_peek(in, magic_bytes, &head, err);
+	if (n >= (ssize_t)magic_bytes && !memcmp(head, CCCT_MAGIC, magic_bytes)) {
+		rc = read_partial(w, in, err);
+	} else {
+		rc = n < 0 ? (int)n : spans_read(in, &o, &stats, err);
+		w->run.ccct.totals.file_cnt++;
+		w->run.ccct.totals.split_cnt += stats.split_cnt;
+	}
 	input_close(in);
 	return rc;
 }
@@ -243,23 +255,13 @@ static void read_file(struct worker *w)
 {
 	struct crew *crew = w->crew;
 	size_t file = crew->next_file++;
-	struct spans_options o = { .otlp_window_spans = crew->options->window_spans,
-				   .take = take_trace,
-				   .ctx = w };
-	struct spans_stats stats = { 0 };
 	struct err err = { 0 };
 	int rc;
 
 	w->file = (uint32_t)file;
 	crew->reading++;
 	pthread_mutex_unlock(&crew->lock);
-	rc = read_partial(w, crew->files.paths[file], &err);
-	if (!rc) {
-		rc = spans_read_file(crew->files.paths[file], &o, &stats, &err);
-		w->run.ccct.totals.file_cnt++;
-	}
-	rc = rc > 0 ? 0 : rc;
-	w->run.ccct.totals.split_cnt += stats.split_cnt;
+	rc = read_path(w, crew->files.paths[file], &err);
 	pthread_mutex_lock(&crew->lock);
 	crew->reading--;
 	if (rc) {

@@ -29,6 +29,24 @@ int jaeger_name(const char *text, size_t len_bytes)
 	return json_name_find(names, ARRAY_CNT(names), text, len_bytes);
 }
 
+/* A trace id: nearly always that of the trace itself, which need not be looked up. */
+static int take_trace_id(struct span_reader *r, uint32_t *sid, struct err *err)
+{
+	struct trace *t = &r->trace;
+	const char *text;
+	size_t len;
+	int rc = json_take_text(r, &text, &len, t->flaws, err);
+
+	if (rc <= 0)
+		return rc;
+	if (t->id_sid && strtab_len_bytes(&t->strings, t->id_sid) == len &&
+	    !memcmp(trace__str(t, t->id_sid), text, len))
+		*sid = t->id_sid;
+	else
+		*sid = strtab_addn(&t->strings, text, len);
+	return 0;
+}
+
 /* One {"key", "type", "value"}; most are of no interest and are left at their key. */
 static int read_tag(struct span_reader *r, struct trace *t, struct span *s, struct err *err)
 {
@@ -103,7 +121,7 @@ static int read_reference(struct span_reader *r, struct span_ref *ref, struct er
 			rc = json_take_text(r, &text, &len, t->flaws, err);
 			ref->follows = rc > 0 && len == 12 && !memcmp(text, "FOLLOWS_FROM", 12);
 		} else if (id == KEY_REF_TRACE) {
-			rc = json_take_sid(r, t, &ref->trace_sid, err);
+			rc = take_trace_id(r, &ref->trace_sid, err);
 		} else if (id == KEY_REF_SPAN) {
 			rc = json_take_sid(r, t, &ref->span_sid, err);
 		} else {
@@ -269,7 +287,7 @@ static int read_span_key(struct span_reader *r, int id, struct raw_span *raw, st
 
 	switch (id) {
 	case KEY_SPAN_TRACE:
-		return json_take_sid(r, t, &raw->trace_sid, err);
+		return take_trace_id(r, &raw->trace_sid, err);
 	case KEY_SPAN_ID:
 		return json_take_sid(r, t, &raw->span.id_sid, err);
 	case KEY_OPERATION:

@@ -40,4 +40,8 @@ void otlp_resource_tag(struct span_reader *r, int tag, const char *text, size_t 
 void otlp_resource_end(struct span_reader *r);
 int otlp_trim(struct span_reader *r, struct err *err); /* keeps to the window */
 
+/* Whether these first bytes (16 or more, if there are) begin OTLP as protobuf; and its reader. */
+bool otlp_is_protobuf(const char *head, size_t len_bytes);
+int otlp_protobuf(struct span_reader *r, struct input *in, struct err *err);
+
 #endif

@@ -10,7 +10,8 @@
 int json_name_find(const struct json_name *names, size_t cnt, const char *text, size_t len_bytes)
 {
 	for (size_t i = 0; i < cnt; i++)
-		if (names[i].len_bytes == len_bytes && !memcmp(names[i].name, text, len_bytes))
+		if (names[i].len_bytes == len_bytes && len_bytes && *names[i].name == *text &&
+		    !memcmp(names[i].name, text, len_bytes))
 			return names[i].id;
 	return -1;
 }

@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 
 #include "user/base/mem.h"
+#include "user/exchange/otlp.h"
 #include "user/exchange/span_json.h"
 
 enum {
 	FOLDER_DEPTH_MAX = 16,
+	HEAD_BYTES = 32,
 	ENVELOPE_DEPTH_MAX = 4, /* {"result": {"resourceSpans": ...}} */
 };
 
@@ -97,14 +99,20 @@ static int read_documents(struct span_reader *r, struct err *err)
 
 static int read_input(struct span_reader *r, struct input *in, struct err *err)
 {
+	const char *head;
+	ssize_t n = input_peek(in, HEAD_BYTES, &head, err);
 	int rc;
 
-	r->json = jsonpull__new(in);
-	rc = read_documents(r, err);
-	if (!rc)
-		rc = otlp_finish(r, err);
-	jsonpull__free(r->json);
-	return rc;
+	if (n < 0)
+		return (int)n;
+	if (otlp_is_protobuf(head, (size_t)n)) {
+		rc = otlp_protobuf(r, in, err);
+	} else {
+		r->json = jsonpull__new(in);
+		rc = read_documents(r, err);
+		jsonpull__free(r->json);
+	}
+	return rc ? rc : otlp_finish(r, err);
 }
 
 int spans_read(struct input *in, const struct spans_options *o, struct spans_stats *stats,
