@@ -51,13 +51,13 @@ REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
 LIVE     := $(wildcard tests/live/test_*.*)
 VM       := $(wildcard tests/vm/test_*.sh)
-BENCH    := $(wildcard tests/bench/bench_*.sh)
+BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
 .PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
 all: $(BIN) ## build the program
-tests: $(UNIT) $(WORKLOADS) $(REPLAYS) ## build the test programs and workloads
+tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
 $(BIN): $(CMD_OBJS) $(LIB)
 	$(call say,LINK,$@)
@@ -153,7 +153,9 @@ bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as rat
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done
 bench-paths: $(BIN) $(BENCH_PROGS) ## causal paths: the evaluation of SOSP 2003 again, into docs/evaluation (minutes)
 	$(Q)O=$(O) tests/bench/paths_eval.py docs/evaluation
-	$(Q)set -e; for b in $(wildcard tests/bench/paths_*.sh); do O=$(O) $$b docs/evaluation; done
+	$(Q)sed '/^###/,$$d' docs/evaluation/convolution.md > $(O)/convolution.md
+	$(Q)O=$(O) tests/bench/bench_convolution.sh >> $(O)/convolution.md && mv $(O)/convolution.md docs/evaluation/convolution.md
+	$(Q)O=$(O) tests/bench/bench_matching.sh || [ $$? = 77 ]
 fuzz: ## build the fuzz targets with libFuzzer under $(O)/fuzz; run them with FUZZ_SECONDS each (default 60)
 	$(Q)scripts/fuzz $(O)/fuzz $(or $(FUZZ_SECONDS),60)
 

@@ -16,6 +16,8 @@
  *               if rsp <= rbp < CFA, else unchanged. If it cannot be read it is 0.
  *   bits 48-63  s16: "off" below, in units of 8 bytes
  *
+ * These are the registers of x86-64; for arm64 see enum row_a64.
+ *
  * Beside the rows an index with a u32 per 256 bytes of text: the number of the row that covers the first
  * byte of that block, with one entry more than there are blocks: the row for a pc in block b is one of
  * index[b] .. index[b + 1], both included.
@@ -45,6 +47,8 @@ enum row_kind {
 	ROW_REG = 10,	/* CFA = register + off, x is an enum row_reg; rbx is lost */
 	/* Lazy binding in ld.so; works below frame 0 as long as the rows on the way track rbx. */
 	ROW_RBX = 11, /* CFA = rbx + off */
+	/* Frames of 256 KiB to 4 MiB: off is unsigned and goes on in x (row_far_off); rbx is lost. */
+	ROW_RSP_FAR = 12, /* CFA = rsp + off */
 };
 
 /* Registers of ROW_REG: prologues of realigned functions (r10, r13) and hand-written assembly. */
@@ -57,6 +61,16 @@ enum row_reg {
 	ROW_REG_RSI = 5,
 	ROW_REG_R13 = 6,
 	ROW_REG_R15 = 7,
+};
+
+/* arm64: ROW_RSP and ROW_RBP count from sp and x29, the rbp field is n, and x says where x29 and the return
+ * address are. */
+enum row_a64 {
+	ROW_A64_LR =
+		0, /* return address in x30 (frame 0, or under a signal frame), x29 unchanged */
+	ROW_A64_RECORD = 1, /* x29 at CFA - off, return address in the word above it */
+	ROW_A64_PAIR = 2,   /* x29 at CFA + 8 n, return address in the word above it */
+	ROW_A64_RA = 3,	    /* return address at CFA + 8 n, x29 unchanged */
 };
 
 /* Why a row is ROW_UNSUPPORTED. */
@@ -120,11 +134,12 @@ ROW_INLINE __u64 row_make(__u32 kind, __s64 off, __s64 rbp, __u32 x)
 	       (__u64)(__u16)off << 48;
 }
 
-#define row_pc(row)   ((__u32)(row))
-#define row_kind(row) ((__u32)((row) >> 32) & 31)
-#define row_x(row)    ((__u32)((row) >> 37) & 7)
-#define row_rbp(row)  ((__s64)((row) << 16) >> 56) /* units of 8 bytes */
-#define row_off(row)  ((__s64)(row) >> 48)	   /* units of 8 bytes */
-#define row_rule(row) ((__u32)((row) >> 32))	   /* everything but the pc */
+#define row_pc(row)	 ((__u32)(row))
+#define row_kind(row)	 ((__u32)((row) >> 32) & 31)
+#define row_x(row)	 ((__u32)((row) >> 37) & 7)
+#define row_rbp(row)	 ((__s64)((row) << 16) >> 56) /* units of 8 bytes */
+#define row_off(row)	 ((__s64)(row) >> 48)	      /* units of 8 bytes */
+#define row_far_off(row) ((row) >> 48 | (__u64)row_x(row) << 16)
+#define row_rule(row)	 ((__u32)((row) >> 32)) /* everything but the pc */
 
 #endif

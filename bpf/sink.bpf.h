@@ -136,7 +136,7 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 	else
 		t->runnable_ns += ns;
 	if (filtered_out(p)) {
-		flags |= CP_SUM_FILTERED;
+		flags = (flags & ~ACCOUNT_THROUGHOUT) | CP_SUM_FILTERED;
 		at.stack = 0;
 	}
 	if (cp_config.intervals)

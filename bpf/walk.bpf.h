@@ -318,6 +318,8 @@ static __always_inline u64 find_cfa(struct walk_ctx *c, u64 row, const bool cens
 	case ROW_RSP:
 	case ROW_RA_RDI:
 		return w->sp + off;
+	case ROW_RSP_FAR:
+		return w->sp + row_far_off(row) * 8;
 	case ROW_RBP:
 		return w->bp + off;
 	case ROW_PLT:
@@ -345,8 +347,10 @@ static __always_inline u32 row_rbx(u64 row)
 {
 	u32 kind = row_kind(row);
 
-	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ? ROW_RBX_LOST :
-										   row_x(row);
+	return kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ||
+			       kind == ROW_RSP_FAR ?
+		       ROW_RBX_LOST :
+		       row_x(row);
 }
 
 /* Restores the caller's rbp and rbx, as far as the row knows them. */

@@ -214,9 +214,11 @@ static uint32_t name_rgb(const char *s, size_t len_bytes, bool waker, const stru
 
 /* Mixed frames: the mean of the classes' colours, paler the less one class prevails, so that full colours
  * stand out as answers. (A wait nearly always ends in a little runnable time: that must not fade it.) */
-static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char *s,
-			  size_t len_bytes, const struct flame_opts *o)
+static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, bool waker,
+			  const struct flame_opts *o)
 {
+	const char *s = strtab_get(&t->names, t->nodes[node].name);
+	size_t len_bytes = strtab_len_bytes(&t->names, t->nodes[node].name);
 	enum flame_side side = o->width_by == FLAME_BY_BEFORE ? FLAME_BEFORE : FLAME_AFTER;
 	static const double paper[3] = { 246, 243, 238 };
 	double c[3] = { 0 }, total = flame_tree__total(t, node, side), top = 0;
@@ -234,8 +236,10 @@ static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, const char 
 		for (int i = 0; i < 3 && part > 0; i++)
 			c[i] += part / total * (rgb >> (16 - 8 * i) & 255);
 	}
-	if (top_cls == FLAME_NONE)
+	if (top_cls == FLAME_NONE || is_delimiter(s, len_bytes))
 		return name_rgb(s, len_bytes, false, o);
+	if (waker)
+		return on_ramp(&ramps[FLAME_AQUA], shade, 0);
 	if (top >= 0.995 * total)
 		return on_ramp(&class_ramps[top_cls], shade, 0);
 	strength = 0.5 + 0.5 * (top / total - 0.6) / 0.3;
@@ -344,7 +348,7 @@ void flame_colors__make(struct flame_colors *c, const struct flame_tree *t,
 		const char *s = strtab_get(&t->names, name);
 		size_t len_bytes = strtab_len_bytes(&t->names, name);
 		uint32_t rgb = change  ? change_rgb(t, node, o, max) :
-			       classes ? class_rgb(t, node, s, len_bytes, o) :
+			       classes ? class_rgb(t, node, waker[depth], o) :
 					 name_rgb(s, len_bytes, waker[depth], o);
 
 		c->of_box[i] = color_index(c, rgb);

@@ -189,8 +189,11 @@ static void put_box_title(const struct flame_picture *p, const struct flame_box 
 		put_change_title(p, b->node, out);
 	else if (p->classes)
 		put_class_split(p, b->node, out);
-	if (p->encoding.counts)
-		buf_printf(out, "; %llu times", (unsigned long long)p->encoding.cnts[b->node]);
+	if (p->encoding.counts) {
+		buf_puts(out, "; ");
+		buf_put_u64(out, p->encoding.cnts[b->node]);
+		buf_puts(out, p->encoding.cnts[b->node] == 1 ? " time" : " times");
+	}
 	buf_putc(out, ')');
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of x86-64; see row_rule.h. Register numbers are DWARF's (System V ABI, AMD64 supplement, fig. 3.36). */
+/* The machines, and the rows of x86-64; see row_rule.h. Register numbers are DWARF's (System V ABI, AMD64 supplement, fig. 3.36). */
 #include "symbolize/row_rule.h"
 
 #include <dwarf.h>
@@ -9,6 +9,7 @@
 
 #include "bpf/row.h"
 #include "symbolize/cursor.h"
+#include "symbolize/row_rule_arm64.h"
 #include "user/base/mem.h"
 
 enum dwarf_reg {
@@ -157,6 +158,9 @@ static uint64_t encode_cfa(const struct cfi_state *s, int64_t rbp, uint32_t rbx)
 
 	if (s->cfa_is_expr)
 		return encode_expr(s, rbp, rbx);
+	if (s->cfa_reg == REG_RSP && s->cfa_off > INT16_MAX * 8 && s->cfa_off % 8 == 0 &&
+	    s->cfa_off / 8 < 8 << 16)
+		return row_make(ROW_RSP_FAR, s->cfa_off / 8, rbp, (uint32_t)(s->cfa_off / 8 >> 16));
 	if (!fits(s->cfa_off))
 		return unsupported(ROW_WHY_OFFSET);
 	switch (s->cfa_reg) {
@@ -209,5 +213,19 @@ const struct row_machine *row_machine_find(uint16_t elf_machine)
 		.encode = encode_x86_64,
 	};
 
-	return elf_machine == EM_X86_64 ? &x86_64 : NULL;
+	static const struct row_machine arm64 = {
+		.elf_machine = EM_AARCH64,
+		.columns = { N, N, N, N, N, N, N, N, N, N, N, N, N, N,	    N,	    N,
+			     N, N, N, N, N, N, N, N, N, N, N, N, N, CFI_FP, CFI_RA, CFI_SP },
+		.encode = row_encode_arm64,
+	};
+
+	switch (elf_machine) {
+	case EM_X86_64:
+		return &x86_64;
+	case EM_AARCH64:
+		return &arm64;
+	default:
+		return NULL;
+	}
 }

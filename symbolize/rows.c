@@ -371,7 +371,14 @@ static int build(struct builder *b, struct err *err)
 	return 0;
 }
 
-static int compile(struct rows_source source, struct row_table *ret, struct err *err)
+#if defined(__aarch64__)
+static const uint16_t this_machine = EM_AARCH64;
+#else
+static const uint16_t this_machine = EM_X86_64;
+#endif
+
+static int compile(struct rows_source source, bool any_machine, struct row_table *ret,
+		   struct err *err)
 {
 	struct rows_elf elf;
 	struct builder b = { .elf = &elf, .t = ret };
@@ -382,8 +389,8 @@ static int compile(struct rows_source source, struct row_table *ret, struct err 
 	if (rc)
 		return rc;
 	b.machine = row_machine_find(elf.machine);
-	if (!b.machine)
-		return err_set(err, -ENOEXEC, "machine %u has no unwind rows", elf.machine);
+	if (!b.machine || (!any_machine && elf.machine != this_machine))
+		return err_set(err, -ENOEXEC, "code of another machine (%u)", elf.machine);
 	memcpy(ret->segments, elf.segments, sizeof(ret->segments));
 	ret->segment_cnt = elf.segment_cnt;
 	ret->eh_frame_hdr_vaddr = elf.eh_frame_hdr_vaddr;
@@ -396,19 +403,31 @@ static int compile(struct rows_source source, struct row_table *ret, struct err 
 
 int rows_compile(const void *image, size_t len_bytes, struct row_table *ret, struct err *err)
 {
-	return compile((struct rows_source){ .mem = image, .size_bytes = len_bytes }, ret, err);
+	return compile((struct rows_source){ .mem = image, .size_bytes = len_bytes }, false, ret,
+		       err);
 }
 
-int rows_compile_fd(int fd, struct row_table *ret, struct err *err)
+static int compile_fd(int fd, bool any_machine, struct row_table *ret, struct err *err)
 {
 	struct stat st;
 
+	*ret = (struct row_table){ 0 };
 	if (fstat(fd, &st))
 		return err_errno(err, "cannot look at the file");
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -ENOEXEC, "not a regular file");
-	return compile((struct rows_source){ .fd = fd, .size_bytes = (uint64_t)st.st_size }, ret,
-		       err);
+	return compile((struct rows_source){ .fd = fd, .size_bytes = (uint64_t)st.st_size },
+		       any_machine, ret, err);
+}
+
+int rows_compile_fd(int fd, struct row_table *ret, struct err *err)
+{
+	return compile_fd(fd, false, ret, err);
+}
+
+int rows_compile_any(int fd, struct row_table *ret, struct err *err)
+{
+	return compile_fd(fd, true, ret, err);
 }
 
 int rows_compile_vdso(struct row_table *ret, struct err *err)

@@ -61,6 +61,8 @@ struct row_table {
  * 64-bit little-endian ELF file of this machine, -E2BIG beyond a limit, or -errno. */
 int rows_compile(const void *image, size_t len_bytes, struct row_table *ret, struct err *err);
 int rows_compile_fd(int fd, struct row_table *ret, struct err *err);
+/* The same for a file of any machine that has rows (x86-64, arm64). */
+int rows_compile_any(int fd, struct row_table *ret, struct err *err);
 /* The vdso as the kernel mapped it into this process; the same in every 64-bit process. */
 int rows_compile_vdso(struct row_table *ret, struct err *err);
 

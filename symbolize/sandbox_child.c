@@ -141,10 +141,13 @@ static void drop_rights(void)
 static void cut_off(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
 
 	(void)setsid();
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* the limits work by signals */
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		(void)dup2(null, fd);
 	if (sock != KEEPER_SOCK)

@@ -80,6 +80,9 @@ static enum walk_stop find_cfa(const struct walker *w, uint64_t row, uint64_t *c
 	case ROW_RA_RDI:
 		*cfa = w->sp + off;
 		return WALK_NONE;
+	case ROW_RSP_FAR:
+		*cfa = w->sp + row_far_off(row) * 8;
+		return WALK_NONE;
 	case ROW_RBP:
 		*cfa = w->bp + off;
 		return WALK_NONE;
@@ -123,7 +126,8 @@ static enum walk_stop restore_bx(struct walker *w, uint64_t row, uint64_t cfa)
 {
 	uint32_t kind = row_kind(row), x = row_x(row);
 
-	if (kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG)
+	if (kind == ROW_DEREF_RBP || kind == ROW_DEREF_RSP || kind == ROW_REG ||
+	    kind == ROW_RSP_FAR)
 		x = ROW_RBX_LOST; /* there x means something else */
 	if (x == ROW_RBX_SAME)
 		return WALK_NONE;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Off-CPU stacks of threads in all kinds of waits, of programs built in all kinds of ways: rows against gdb
-# (without debug files) and against libunwind on stopped threads. No frame may differ.
+# (without debug files), against libunwind, and against what the kernel's walker gives for the same stopped
+# threads. No frame may differ.
 set -u
 O=${O:-build}
 tools=$O/tests/tools
@@ -9,7 +10,7 @@ dir=$O/tests/unwind
 command -v gdb > /dev/null || { echo "gdb is not installed"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "needs root (ptrace)"; exit 77; }
 mkdir -p "$dir"
-failed=0 threads=0 frames=0 programs=0 skipped='' early=0
+failed=0 kernel=0 threads=0 frames=0 programs=0 skipped='' early=0
 pid=''
 trap '[ -z "$pid" ] || kill -9 $pid 2> /dev/null' EXIT
 
@@ -32,6 +33,34 @@ compare() {
 	END { print "T", threads + 0, frames + 0, bad + 0, early + 0 }' "$2" "$1"
 }
 
+# The user stacks of a profile, as addresses from the innermost on, one a line.
+profile_stacks() {
+	"$O/causeprof" dump "$1" | awk '
+	function field(name,   i) { for (i = 2; i <= NF; i++) if (index($i, name "=") == 1) return substr($i, length(name) + 2); return "" }
+	$1 == "frame" { addr[$2] = /kind=kernel|kind=mark|inlined/ ? "" : substr(field("addr"), 3) }
+	$1 == "stack" { parent[$2] = field("parent"); frame[$2] = field("frame") }
+	$1 == "sum" {
+		line = ""
+		for (s = field("stack"); s in frame; s = parent[s])
+			if (addr[frame[s]] != "") line = line (line == "" ? "" : " ") addr[frame[s]]
+		if (line != "") print line
+	}' | sort -u
+}
+
+# The kernel walked the stopped threads while it took its census.
+check_kernel() {
+	rm -f "$dir/x.cprof" "$dir/x.svg"
+	if ! "$O/causeprof" record -p "$2" --duration 0.05 -o "$dir/x.cprof" > "$dir/log" 2>&1; then
+		echo "$1: record failed:"; cat "$dir/log"; failed=1; return
+	fi
+	profile_stacks "$dir/x.cprof" > "$dir/kernel"
+	awk '$2 == "rows" { $1 = $2 = $3 = ""; sub(/^ */, ""); print }' "$dir/rows" | sort -u > "$dir/want"
+	if ! cmp -s "$dir/want" "$dir/kernel"; then
+		echo "$1: the kernel walked other stacks (< reference, > kernel)"; diff "$dir/want" "$dir/kernel"; failed=1
+	fi
+	kernel=$((kernel + $(wc -l < "$dir/kernel")))
+}
+
 check() { # NAME PROGRAM
 	name=$1; shift
 	"$@" > "$dir/ready" & pid=$!
@@ -42,6 +71,7 @@ check() { # NAME PROGRAM
 	gdb -nx -batch -iex 'set debug-file-directory /nonexistent' -iex 'set auto-load no' -p $pid \
 		-ex 'set backtrace past-main on' -ex 'set backtrace past-entry on' -ex 'set backtrace limit 200' \
 		-x tests/tools/gdb_stacks.py 2> /dev/null | grep -E '^[0-9]+ gdb ' > "$dir/gdb"
+	check_kernel "$name" $pid
 	kill -9 $pid; wait $pid 2> /dev/null; pid=''
 	compare "$dir/rows" "$dir/gdb" "$name" > "$dir/verdict"
 	grep -v '^T ' "$dir/verdict"
@@ -77,5 +107,6 @@ build throw-gcc g++ $throw -fPIE -pie
 build throw-gcc-static g++ $throw -static
 build throw-clang clang++ $throw
 echo "$programs programs, $threads threads, $frames frames compared with gdb, $early stacks end at a root before gdb's;" \
+	"$kernel different stacks equal in the kernel;" \
 	"not built:${skipped:- none}"
 [ $failed = 0 ] && [ $programs -ge 5 ]

@@ -86,9 +86,18 @@ __attribute__((noinline)) static int vla(int n)
 	return text[n / 2];
 }
 
+/* A frame of half a MiB. */
+__attribute__((noinline)) static int large_frame(int n)
+{
+	volatile char text[1 << 19];
+
+	text[n] = (char)n;
+	return fib(n) + text[n];
+}
+
 static void run_vla(void)
 {
-	sink += vla(12);
+	sink += vla(12) + large_frame(4);
 }
 
 static void run_vdso(void)

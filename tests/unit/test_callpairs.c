@@ -126,13 +126,15 @@ static void test_early_returns(void **state)
 
 		add(t, 10, MSG_RET, "BA", "1");
 		add(t, 10, MSG_RET, "BA", "-");
+		add(t, 10, MSG_RET, "BA", "2");
 		add(t, 15, MSG_CALL, "AB", "1");
 		add(t, 15, MSG_CALL, "AB", "-");
-		add(t, 16, MSG_CALL, "AB", "1"); /* the return is used up, or too old */
+		add(t, 16, MSG_CALL, "AB", "1"); /* the return is used up */
+		add(t, 16, MSG_CALL, "AB", "2"); /* too old a return for a window of 5 */
 		callpairs_find(t, 0, window, &s);
-		assert_int_equal(s.early_ret_cnt, window >= 5);
-		assert_int_equal(s.orphan_ret_cnt, window >= 5 ? 1 : 2);
-		assert_int_equal(t->call_cnt, window >= 5);
+		assert_int_equal(s.early_ret_cnt, window / 5);
+		assert_int_equal(s.orphan_ret_cnt, 3 - window / 5);
+		assert_int_equal(t->call_cnt, window / 5);
 		assert_int_equal(msgtrace__check(t, NULL), 0);
 		msgtrace__free(t);
 	}
@@ -179,6 +181,33 @@ static void test_dedup(void **state)
 	assert_int_equal(t->msg_cnt, 4);
 	assert_int_equal(msgtrace__msg(t, 1)->time_ns, 8);
 	assert_int_equal(msgtrace__msg(t, 3)->time_ns, 30);
+	assert_int_equal(t->msg_heard_ns[0], 5);
+	assert_int_equal(t->msg_heard_ns[1], 12);
+	assert_int_equal(t->msg_heard_ns[3], MSG_UNHEARD);
+	msgtrace__free(t);
+}
+
+/* Both ends stamped everything: 2 there, 3 back. */
+static void test_both_ends(void **state)
+{
+	struct msgtrace *t = msgtrace__new();
+	struct callpairs_stats s;
+
+	(void)state;
+	add(t, 10, MSG_CALL, "AB", "1");
+	add(t, 12, MSG_CALL, "AB", "1");
+	add(t, 20, MSG_RET, "BA", "1");
+	add(t, 23, MSG_RET, "BA", "1");
+	assert_int_equal(msgdedup(t, 5), 2);
+	callpairs_find(t, 0, 0, &s);
+	assert_int_equal(t->call_cnt, 1);
+	assert_int_equal(s.orphan_ret_cnt, 0);
+	assert_int_equal(t->calls[0].client_start_ns, 10);
+	assert_int_equal(t->calls[0].server_start_ns, 12);
+	assert_int_equal(t->calls[0].server_end_ns, 20);
+	assert_int_equal(t->calls[0].client_end_ns, 23);
+	assert_true(t->has_server_stamps);
+	assert_int_equal(msgtrace__check(t, NULL), 0);
 	msgtrace__free(t);
 }
 
@@ -187,7 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_definition), cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_early_returns), cmocka_unit_test(test_truth),
-		cmocka_unit_test(test_dedup),
+		cmocka_unit_test(test_dedup),	      cmocka_unit_test(test_both_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

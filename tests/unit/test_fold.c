@@ -120,6 +120,37 @@ static void test_roots_and_parts(void **state)
 	profile__free(p);
 }
 
+/* Two pools of one process: one frame, whatever its threads are called. */
+static void test_threads_that_never_ran_merge_by_process(void **state)
+{
+	struct profile *p = sample();
+	struct thread t = { .tid = 72, .comm_sid = profile__string(p, "pool"), .process = 1 };
+	struct fold_opts o = { .kinds = 1 << KIND_SLEEP };
+	struct sum s = { .process = 1, .kind = KIND_SLEEP, .ns = 100, .cnt = 1 };
+
+	(void)state;
+	profile__add_thread(p, &t);
+	s.flags = PART_ASLEEP_THROUGHOUT;
+	s.stack = push(p, 0, "idle", 50, FRAME_USER);
+	s.thread = 1;
+	profile__add_sum(p, &s);
+	s.thread = 2;
+	profile__add_sum(p, &s);
+	expect_fold(p, &o,
+		    "srv;[asleep throughout] \u00d72;S200/2 p1 t0\n"
+		    "srv;a;b;k;S5/1 p1 t0\n");
+	o.root = FOLD_ROOT_THREAD;
+	expect_fold(p, &o,
+		    "srv-7;[asleep throughout] \u00d72;S200/2 p1 t0\n"
+		    "srv-7;a;b;k;S5/1 p1 t0\n");
+	o.flags = FOLD_UNFOLD_ASLEEP;
+	expect_fold(p, &o,
+		    "pool-7/72;idle;S100/1 p1 t2\n"
+		    "srv-7;a;b;k;S5/1 p1 t0\n"
+		    "wrk-7/71;idle;S100/1 p1 t1\n");
+	profile__free(p);
+}
+
 /* Whatever the profile holds: no time gets lost, and the order does not depend on that of the sums. */
 static void test_random_profiles(void **state)
 {
@@ -173,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_names_merge),
 		cmocka_unit_test(test_roots_and_parts),
+		cmocka_unit_test(test_threads_that_never_ran_merge_by_process),
 		cmocka_unit_test(test_random_profiles),
 		cmocka_unit_test(test_words_for_kinds),
 	};

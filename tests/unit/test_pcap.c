@@ -340,6 +340,78 @@ static void test_cut_and_foreign(void **state)
 	buf_free(&notes);
 }
 
+static void ng_block(struct buf *f, uint32_t type, const struct buf *body)
+{
+	uint32_t padded = (uint32_t)(body->len_bytes + 3) / 4 * 4;
+
+	le32(f, type);
+	le32(f, padded + 12);
+	buf_append(f, body->data, body->len_bytes);
+	buf_append(f, "\0\0\0", padded - body->len_bytes);
+	le32(f, padded + 12);
+}
+
+static void ng_packet(struct buf *f, uint32_t interface, uint64_t ticks, const struct buf *frame)
+{
+	struct buf b = { 0 };
+
+	le32(&b, interface);
+	le32(&b, (uint32_t)(ticks >> 32));
+	le32(&b, (uint32_t)ticks);
+	le32(&b, (uint32_t)frame->len_bytes);
+	le32(&b, (uint32_t)frame->len_bytes);
+	buf_append(&b, frame->data, frame->len_bytes);
+	ng_block(f, 6, &b);
+	buf_free(&b);
+}
+
+/* Two interfaces with their own link types and clocks, as merged captures have; a block nobody knows between. */
+static void test_pcapng(void **state)
+{
+	static const char resolution[] = { 9, 0, 1, 0, (char)(0x80 | 30), 0, 0, 0 }; /* 2^-30 s */
+	struct capture c = { .link_type = 1 };
+	struct buf b = { 0 }, frame = { 0 }, notes = { 0 };
+	struct msgtrace *t;
+
+	(void)state;
+	le32(&b, 0x1a2b3c4d);
+	le32(&b, 1);
+	le32(&b, 0xffffffff);
+	le32(&b, 0xffffffff);
+	ng_block(&c.file, 0x0a0d0d0a, &b);
+	buf_reset(&b);
+	le32(&b, 1); /* Ethernet, microseconds */
+	le32(&b, 100);
+	ng_block(&c.file, 1, &b);
+	buf_reset(&b);
+	le32(&b, 101); /* raw IP */
+	le32(&b, 200);
+	buf_append(&b, resolution, sizeof(resolution));
+	ng_block(&c.file, 1, &b);
+	ng_block(&c.file, 77, &b);
+	for (int i = 0; i < 2; i++) {
+		c.link_type = i ? 101 : 1;
+		link_header(&c, &frame);
+		ip_header(&frame, i, 17, 8 + 2, (unsigned int)i);
+		be16(&frame, i ? 53 : 40000);
+		be16(&frame, i ? 40000 : 53);
+		be16(&frame, 10);
+		be16(&frame, 0);
+		buf_puts(&frame, i ? "re" : "rq");
+		ng_packet(&c.file, (uint32_t)i, i ? 3u << 29 : 1000000, &frame); /* 1.5 s, 1 s */
+		buf_reset(&frame);
+	}
+	le32(&c.file, 6); /* a block without an end */
+	t = load(&c, 1, &notes);
+	assert_int_equal(t->call_cnt, 1);
+	expect_call(t, 0, 1000000000, 1500000000);
+	assert_non_null(strstr(buf_str(&notes), "cut off"));
+	buf_free(&b);
+	buf_free(&frame);
+	buf_free(&notes);
+	msgtrace__free(t);
+}
+
 struct collected {
 	struct buf bytes;
 	uint64_t holes;
@@ -433,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_cut_and_foreign),
 		cmocka_unit_test(test_stream_in_any_order),
 		cmocka_unit_test(test_framing_in_pieces),
+		cmocka_unit_test(test_pcapng),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,8 +168,14 @@ static const struct code_case *code_cases(size_t *cnt)
 	     12);
 	CASE("largest offset", 0, ROW(ROW_RSP, 32767, 0, 0), DW_CFA_def_cfa_offset, (char)0xf8,
 	     (char)0xff, 0x0f);
-	CASE("far offset", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_OFFSET, 0, 0), DW_CFA_def_cfa_offset,
-	     (char)0x80, (char)0x80, 0x10);
+	CASE("far offset", 0, ROW(ROW_RSP_FAR, 32768, 0, 0), DW_CFA_def_cfa_offset, (char)0x80,
+	     (char)0x80, 0x10);
+	CASE("farthest offset", 0, ROW(ROW_RSP_FAR, 0xffff, -2, 7), DW_CFA_def_cfa_offset,
+	     (char)0xf8, (char)0xff, (char)0xff, 1, DW_CFA_offset | 6, 2);
+	CASE("too far", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_OFFSET, 0, 0), DW_CFA_def_cfa_offset,
+	     (char)0x80, (char)0x80, (char)0x80, 2);
+	CASE("far from another register", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_OFFSET, 0, 0),
+	     DW_CFA_def_cfa, 6, (char)0x80, (char)0x80, 0x10);
 	CASE("another register", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_CFA_REG, 0, 0), DW_CFA_def_cfa, 14,
 	     8);
 	CASE("another expression", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_CFA_EXPR, 0, 0),
@@ -419,7 +425,7 @@ static void test_refused(void **state)
 	expect_refused(e.data, e.len_bytes, -ENOEXEC, "not a little-endian ELF file");
 	eh->e_ident[EI_DATA] = ELFDATA2LSB;
 	eh->e_machine = EM_S390;
-	expect_refused(e.data, e.len_bytes, -ENOEXEC, "machine 22 has no unwind rows");
+	expect_refused(e.data, e.len_bytes, -ENOEXEC, "code of another machine (22)");
 	eh->e_machine = EM_X86_64;
 	eh->e_type = ET_REL;
 	expect_refused(e.data, e.len_bytes, -ENOEXEC, "not an executable or shared library");

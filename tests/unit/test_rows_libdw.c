@@ -92,6 +92,8 @@ static uint64_t cfa_register(unsigned reg, int64_t off, int64_t rbp, unsigned rb
 {
 	static const int regs[] = { 0, 8, 9, 10, 11, 4, 13, 15 }; /* enum row_reg */
 
+	if (reg == RSP && off % 8 == 0 && off > 262136 && off < 4 << 20)
+		return row_make(ROW_RSP_FAR, off / 8, rbp, (unsigned)(off / 8 / 65536));
 	if (off % 8 || off / 8 > INT16_MAX || off / 8 < INT16_MIN)
 		return row_make(ROW_UNSUPPORTED, 0, 0, 0);
 	if (reg == RSP || reg == RBP || reg == RBX)
@@ -177,14 +179,51 @@ static uint64_t expected(Dwarf_Frame *frame, bool is_signal, bool tracks_rbx)
 	return reg < 17 ? cfa_register(reg, off, units, x) : cfa_expr(ops, cnt, units, x);
 }
 
+/* The same for arm64. */
+static uint64_t expected_arm64(Dwarf_Frame *frame)
+{
+	struct place ra = place_of(frame, 30), fp = place_of(frame, 29), sp = place_of(frame, 31);
+	uint64_t unsupported = row_make(ROW_UNSUPPORTED, 0, 0, 0);
+	bool fp_same = fp.kind == SAME, ra_same = ra.kind == SAME;
+	Dwarf_Op *ops;
+	int64_t off, n = 0;
+	unsigned reg, x;
+	size_t cnt;
+
+	assert_int_equal(dwarf_frame_cfa(frame, &ops, &cnt), 0);
+	if (ra.kind == UNDEFINED)
+		return row_make(ROW_END, 0, 0, 0);
+	if (cnt != 1 || sp.kind != CFA_ITSELF)
+		return unsupported;
+	reg = breg(&ops[0], &off);
+	if ((reg != 31 && reg != 29) || off % 8 || off > 262136)
+		return unsupported;
+	if (fp_same && ra_same)
+		x = ROW_A64_LR;
+	else if (ra.kind != AT_CFA)
+		return unsupported;
+	else if (fp_same)
+		x = ROW_A64_RA, n = ra.off / 8;
+	else if (fp.kind != AT_CFA || ra.off - fp.off != 8)
+		return unsupported;
+	else if (fp.off == -off)
+		x = ROW_A64_RECORD;
+	else
+		x = ROW_A64_PAIR, n = fp.off / 8;
+	if (n < -128 || n > 127)
+		return unsupported;
+	return row_make(reg == 31 ? ROW_RSP : ROW_RBP, off / 8, n, x);
+}
+
 struct comparison {
 	const struct row_table *table;
 	Dwarf_CFI *cfi;
 	bool tracks_rbx;
+	bool is_arm64;
 	uint32_t next;	  /* row */
 	uint64_t row_cnt; /* ranges compared */
 	uint64_t diff_cnt;
-	uint64_t entry_cnt;
+	uint64_t odd_cnt;
 	uint64_t hole_cnt; /* holes between functions compared */
 };
 
@@ -203,7 +242,8 @@ static void compare_inside(struct comparison *c, uint64_t start, uint64_t end)
 
 static void compare_at(struct comparison *c, Dwarf_Frame *frame, bool is_signal, uint64_t vaddr)
 {
-	uint64_t want = expected(frame, is_signal, c->tracks_rbx);
+	uint64_t want =
+		c->is_arm64 ? expected_arm64(frame) : expected(frame, is_signal, c->tracks_rbx);
 	uint64_t have = rows_find(c->table, vaddr);
 
 	if (row_kind(have) == ROW_UNSUPPORTED)
@@ -211,9 +251,11 @@ static void compare_at(struct comparison *c, Dwarf_Frame *frame, bool is_signal,
 	c->row_cnt++;
 	if (row_rule(have) == row_rule(want))
 		return;
-	if (row_kind(have) ==
-	    ROW_END) { /* __start_context, by its code: see symbolize/rows_code.h */
-		c->entry_cnt++;
+	/* two functions that are no usual ones: __start_context, by its code (symbolize/rows_code.h); one of
+	 * arm64's libc that says its return address is in x15: it has no rows, and libdw is asked for x30 */
+	if (row_kind(have) == ROW_END ||
+	    (c->is_arm64 && row_kind(have) == ROW_GAP && c->table->stats.bad_fde_cnt)) {
+		c->odd_cnt++;
 		return;
 	}
 	if (!c->diff_cnt++)
@@ -298,16 +340,18 @@ static bool compare_file(const char *path)
 	struct err err = { 0 };
 	uint64_t *starts;
 	size_t cnt = 0;
+	GElf_Ehdr eh;
 	Elf *elf;
 
 	if (fd < 0)
 		return false;
-	assert_int_equal(rows_compile_fd(fd, &table, &err), 0);
+	assert_int_equal(rows_compile_any(fd, &table, &err), 0);
 	assert_int_equal(rows_check(&table, &err), 0);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	starts = function_starts(elf, &cnt);
 	assert_true(cnt > 100);
 	c.table = &table;
+	c.is_arm64 = gelf_getehdr(elf, &eh)->e_machine == EM_AARCH64;
 	c.cfi = dwarf_getcfi_elf(elf);
 	c.tracks_rbx = table.stats.kind_cnt[ROW_RBX] > 0;
 	for (size_t i = 0; i < cnt; i++) {
@@ -322,7 +366,7 @@ static bool compare_file(const char *path)
 		path, cnt, table.row_cnt, (unsigned long long)c.row_cnt,
 		(unsigned long long)c.hole_cnt, (unsigned long long)c.diff_cnt);
 	assert_int_equal(c.diff_cnt, 0);
-	assert_true(c.entry_cnt <= 2); /* start and end of one function of libc */
+	assert_true(c.odd_cnt <= 4);
 	assert_true(c.row_cnt >= table.row_cnt);
 	dwarf_cfi_end(c.cfi);
 	elf_end(elf);
@@ -349,6 +393,10 @@ static void test_installed_files(void **state)
 		"/usr/lib/postgresql/15/bin/postgres",
 		"/usr/bin/redis-server",
 		"/usr/sbin/nginx",
+		/* arm64, from the package libc6-arm64-cross */
+		"/usr/aarch64-linux-gnu/lib/libc.so.6",
+		"/usr/aarch64-linux-gnu/lib/libm.so.6",
+		"/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1",
 	};
 	size_t done_cnt = 0;
 

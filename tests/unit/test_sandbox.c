@@ -145,11 +145,18 @@ static const struct sandbox_limits lazy = {
 	.wall_ms = 60000,
 };
 
+/* As in a program that takes its signals from a descriptor: blocked. */
 static int setup(void **state)
 {
 	struct err err = { 0 };
+	sigset_t all, old;
+	int rc;
 
-	return sandbox_open(handlers, (struct sandbox **)state, &err);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	rc = sandbox_open(handlers, (struct sandbox **)state, &err);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return rc;
 }
 
 static int teardown(void **state)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "symbolize/locate.h"
 #include "symbolize/symbolizer.h"
 
 enum {
@@ -247,6 +248,42 @@ static void deleted_while_running(void **state)
 	symbolizer__free(s);
 }
 
+/* Without /proc/PID/map_files the path must lead to the mapped inode. */
+static void path_needs_the_inode(void **state)
+{
+	struct maps_entry e = { .start = 0x1000, .end = 0x2000 };
+	enum sym_reason reason;
+	struct buf trail = { 0 };
+	char path[256], fifo[256];
+	int root = open("/", O_PATH | O_DIRECTORY), fd;
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/file", folder);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	e.path = path;
+	e.inode = st.st_ino;
+	fd = locate_open_mapped(4194303, root, &e, &reason, &trail);
+	assert_true(fd >= 0 && reason == SYM_OK);
+	close(fd);
+	e.inode++;
+	assert_int_equal(locate_open_mapped(4194303, root, &e, &reason, &trail), -1);
+	assert_int_equal(reason, SYM_REPLACED);
+	e.path = fifo;
+	assert_int_equal(locate_open_mapped(4194303, root, &e, &reason, &trail), -1);
+	assert_int_equal(reason, SYM_UNREADABLE);
+	e.path = "/nowhere/at/all";
+	assert_int_equal(locate_open_mapped(4194303, root, &e, &reason, &trail), -1);
+	assert_int_equal(reason, SYM_DELETED);
+	assert_non_null(strstr(buf_str(&trail), "another file than the one that is mapped"));
+	buf_free(&trail);
+	close(root);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -272,6 +309,7 @@ int main(void)
 		cmocka_unit_test(stored_mappings),
 		cmocka_unit_test(exited_and_replaced),
 		cmocka_unit_test(deleted_while_running),
+		cmocka_unit_test(path_needs_the_inode),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -185,7 +185,14 @@ static void test_every_instruction(void **state)
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
 		struct tally tally = { 0 };
 		int status;
-		pid_t pid = fork();
+		pid_t pid;
+
+#ifdef __SANITIZE_ADDRESS__
+		/* the sanitizer's own vfork keeps the return address where libunwind cannot find it */
+		if (!strcmp(works[i].name, "vfork"))
+			continue;
+#endif
+		pid = fork();
 
 		assert_true(pid >= 0);
 		if (!pid)

@@ -153,32 +153,49 @@ static uint64_t hash_early(uint32_t caller, uint32_t callee, uint32_t id)
 	return hash_pair((uint64_t)caller << 32 | callee, id);
 }
 
+/* The place for early returns of this key: the latest one counts, so that a key has one. NULL if there is none. */
+static struct early *early_find(struct pairing *p, uint32_t caller, uint32_t callee, uint32_t id)
+{
+	struct index_iter it = index_find(&p->early_index, hash_early(caller, callee, id));
+
+	for (; index_hit(&p->early_index, &it); index_next(&p->early_index, &it)) {
+		struct early *e = &p->early[it.elem];
+
+		if (e->caller == caller && e->callee == callee && e->id == id)
+			return e;
+	}
+	return NULL;
+}
+
 static void early_add(struct pairing *p, const struct msg *m)
 {
-	p->early = xgrow(p->early, &p->early_cap, p->early_cnt + 1, sizeof(*p->early));
-	p->early[p->early_cnt] = (struct early){ m->time_ns, m->receiver, m->sender, m->id, false };
-	index_add(&p->early_index, hash_early(m->receiver, m->sender, m->id),
-		  (uint32_t)p->early_cnt++);
+	struct early *e = early_find(p, m->receiver, m->sender, m->id);
+
+	if (!e) {
+		p->early = xgrow(p->early, &p->early_cap, p->early_cnt + 1, sizeof(*p->early));
+		index_add(&p->early_index, hash_early(m->receiver, m->sender, m->id),
+			  (uint32_t)p->early_cnt);
+		e = &p->early[p->early_cnt++];
+	}
+	*e = (struct early){ m->time_ns, m->receiver, m->sender, m->id, false };
 }
 
 /* Whether the call's RET has been here, within the window. */
 static bool early_take(struct pairing *p, const struct msg *m)
 {
-	struct index_iter it =
-		index_find(&p->early_index, hash_early(m->sender, m->receiver, m->id));
+	struct early *e = m->id ? early_find(p, m->sender, m->receiver, m->id) : NULL;
 
-	for (; m->id && index_hit(&p->early_index, &it); index_next(&p->early_index, &it)) {
-		struct early *e = &p->early[it.elem];
+	if (!e || e->used || m->time_ns - e->time_ns > p->window_ns)
+		return false;
+	e->used = true;
+	p->stats->orphan_ret_cnt--;
+	p->stats->early_ret_cnt++;
+	return true;
+}
 
-		if (e->used || e->caller != m->sender || e->callee != m->receiver ||
-		    e->id != m->id || m->time_ns - e->time_ns > p->window_ns)
-			continue;
-		e->used = true;
-		p->stats->orphan_ret_cnt--;
-		p->stats->early_ret_cnt++;
-		return true;
-	}
-	return false;
+static int64_t heard_ns(const struct msgtrace *t, size_t msg_no)
+{
+	return t->msg_heard_ns ? t->msg_heard_ns[msg_no] : MSG_UNHEARD;
 }
 
 static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
@@ -189,18 +206,21 @@ static void on_call(struct pairing *p, const struct msg *m, size_t msg_no)
 
 	c.id = m->id;
 	c.client_end_ns = NOT_ENDED;
+	if (heard_ns(t, msg_no) != MSG_UNHEARD)
+		c.server_start_ns = heard_ns(t, msg_no);
 	msgtrace__add_call(t, &c, t->msg_witness ? &t->msg_witness[msg_no] : NULL);
 	if (p->number) {
 		t->call_msg = xgrow(t->call_msg, &p->call_msg_cap, call + 1, sizeof(*t->call_msg));
 		t->call_msg[call] = (uint32_t)msg_no;
 	}
 	if (p->early_cnt && early_take(p, m))
-		t->calls[call].client_end_ns = m->time_ns;
+		t->calls[call].client_end_ns = t->calls[call].server_start_ns =
+			t->calls[call].server_end_ns = m->time_ns;
 	else
 		open_add(p, call);
 }
 
-static void on_ret(struct pairing *p, const struct msg *m)
+static void on_ret(struct pairing *p, const struct msg *m, size_t msg_no)
 {
 	uint32_t slot = open_find(p, m->receiver, m->sender, m->id);
 	struct call *c;
@@ -215,6 +235,12 @@ static void on_ret(struct pairing *p, const struct msg *m)
 	}
 	c = &p->t->calls[p->open[slot].call];
 	c->client_end_ns = c->server_end_ns = m->time_ns;
+	if (heard_ns(p->t, msg_no) != MSG_UNHEARD) {
+		c->client_end_ns = heard_ns(p->t, msg_no);
+		p->t->has_server_stamps = true;
+	}
+	if (c->server_start_ns > c->server_end_ns) /* the receiver's clock is ahead of the reply */
+		c->server_start_ns = c->server_end_ns;
 	p->stats->self_call_cnt += c->caller == c->callee;
 	unlink_open(p, slot);
 }
@@ -274,7 +300,7 @@ void callpairs_find(struct msgtrace *t, unsigned int flags, int64_t window_ns,
 		if (m->op == MSG_CALL)
 			on_call(&p, m, i);
 		else if (m->op == MSG_RET)
-			on_ret(&p, m);
+			on_ret(&p, m, i);
 		else
 			stats->oneway_cnt++;
 		if ((flags & CALLPAIRS_DROP_MSGS) && (i + 1) % MSG_CHUNK_CNT == 0)

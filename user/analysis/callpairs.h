@@ -31,7 +31,9 @@ enum callpairs_flag {
 	CALLPAIRS_NUMBER = 1 << 1,    /* fill t->call_msg */
 };
 
-/* Sorts t's messages if they are not, and appends the calls they make to t->calls (sorted, parent
+/* A message that was stamped at both ends (t->msg_heard_ns) gives its call the server's stamps as well.
+ *
+ * Sorts t's messages if they are not, and appends the calls they make to t->calls (sorted, parent
  * CALL_NONE, true parents from msg_truth). O(n + n log n if unsorted); memory: 56 bytes a call. */
 void callpairs_find(struct msgtrace *t, unsigned int flags, int64_t window_ns,
 		    struct callpairs_stats *stats);

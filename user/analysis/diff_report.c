@@ -61,13 +61,24 @@ static void put_p(double p, struct buf *out)
 		buf_printf(out, p < 0.001 ? "%.0e" : "%.3f", p);
 }
 
+static const char *const normalised[] = { "not normalised", "normalised by wall time",
+					  "normalised by running time", "normalised by requests",
+					  "normalised by the total" };
+
+void diff_report_caption(const struct diff *d, struct buf *out)
+{
+	buf_printf(out, "%u run%s before, %u after; %s; ", d->run_cnt[0],
+		   d->run_cnt[0] == 1 ? "" : "s", d->run_cnt[1], normalised[d->normalize]);
+	if (d->method == DIFF_NO_TEST)
+		buf_puts(out, "no counts: nothing is known about noise");
+	else if (d->method == DIFF_COUNTS)
+		buf_printf(out, "grey: sampling noise (family-wise error %g)", d->alpha);
+	else
+		buf_printf(out, "grey: noise between runs (family-wise error %g)", d->alpha);
+}
+
 void diff_report_method(const struct diff *d, struct buf *out)
 {
-	static const char *const normalised[] = { "not normalised", "normalised by wall time",
-						  "normalised by running time",
-						  "normalised by requests",
-						  "normalised by the total" };
-
 	buf_printf(out, "%u run%s before, %u after; values in %s, means, %s.", d->run_cnt[0],
 		   d->run_cnt[0] == 1 ? "" : "s", d->run_cnt[1], d->unit, normalised[d->normalize]);
 	switch (d->method) {

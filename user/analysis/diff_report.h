@@ -14,6 +14,8 @@ void diff_report_markdown(const struct diff *d, size_t top, struct buf *out);
 void diff_report_json(const struct diff *d, struct buf *out);
 /* "stack BEFORE AFTER" lines as difffolded.pl writes them, values rounded half up. */
 void diff_report_folded(const struct diff *d, struct buf *out);
+/* The same in at most 110 characters, for the picture's subtitle. */
+void diff_report_caption(const struct diff *d, struct buf *out);
 /* How sure this is and what was compared, one paragraph without a line end. */
 void diff_report_method(const struct diff *d, struct buf *out);
 

@@ -49,20 +49,27 @@ static const char *comm_or(const struct profile *p, uint32_t sid)
 	return *comm ? comm : "[no name]";
 }
 
+static bool merges_asleep(const struct folder *fo, const struct sum *s)
+{
+	return s->flags & PART_ASLEEP_THROUGHOUT && !(fo->opts->flags & FOLD_UNFOLD_ASLEEP);
+}
+
+/* Threads that never ran merge by process, also where each thread has a root of its own. */
 static uint32_t root_of(struct folder *fo, const struct sum *s)
 {
+	const uint32_t thread = merges_asleep(fo, s) ? 0 : s->thread;
 	const struct process *pr = &fo->p->processes.items[s->process];
-	const struct thread *t = &fo->p->threads.items[s->thread];
-	const char *comm = comm_or(fo->p, s->thread ? t->comm_sid : pr->comm_sid);
+	const struct thread *t = &fo->p->threads.items[thread];
+	const char *comm = comm_or(fo->p, thread ? t->comm_sid : pr->comm_sid);
 	enum fold_root root = fo->opts->root;
 	uint32_t above = 0;
 
-	if (root == FOLD_ROOT_NONE || (!s->process && !s->thread))
+	if (root == FOLD_ROOT_NONE || (!s->process && !thread))
 		return 0;
 	if (root == FOLD_ROOT_GATE && s->gate)
 		above = child(fo, 0, profile__str(fo->p, s->gate));
 	buf_reset(&fo->text);
-	if (root == FOLD_ROOT_THREAD && s->thread)
+	if (root == FOLD_ROOT_THREAD && thread)
 		buf_printf(&fo->text, "%s-%u/%u", comm, pr->pid, t->tid);
 	else if (root == FOLD_ROOT_PROCESS || root == FOLD_ROOT_THREAD)
 		buf_printf(&fo->text, "%s-%u", comm_or(fo->p, pr->comm_sid), pr->pid);
@@ -139,11 +146,6 @@ static void count_asleep(struct folder *fo, uint32_t root, uint64_t cnt)
 		memset(fo->asleep_cnt + old, 0, (fo->asleep_cap - old) * sizeof(*fo->asleep_cnt));
 	}
 	fo->asleep_cnt[root] = add_saturating(fo->asleep_cnt[root], cnt);
-}
-
-static bool merges_asleep(const struct folder *fo, const struct sum *s)
-{
-	return s->flags & PART_ASLEEP_THROUGHOUT && !(fo->opts->flags & FOLD_UNFOLD_ASLEEP);
 }
 
 static uint32_t node_of(struct folder *fo, uint32_t root, const struct sum *s)

@@ -33,6 +33,7 @@ struct generator {
 	struct copy *copies, *at; /* a heap by next_ns; the copy at work */
 	size_t copy_cnt;
 	uint32_t instance;
+	uint32_t *got;	  /* by node: 1 + the last message that it got, of any instance */
 	uint32_t *chosen; /* nodes in the order in which they were chosen in this instance */
 	size_t chosen_cnt, chosen_cap;
 	uint32_t *open; /* calls of this instance without return, as message numbers */
@@ -65,8 +66,7 @@ static int resolve(struct generator *g, const struct maketrace_step *s,
 
 /* The message that made this one happen: for a RET its CALL, else the latest open call into the sender; for
  * a one-way message otherwise the latest that its sender got. */
-static int find_cause(struct generator *g, const struct maketrace_step *s, struct maketrace_msg *m,
-		      size_t first)
+static int find_cause(struct generator *g, const struct maketrace_step *s, struct maketrace_msg *m)
 {
 	const struct maketrace_msg *msgs = g->out->msgs;
 
@@ -86,11 +86,9 @@ static int find_cause(struct generator *g, const struct maketrace_step *s, struc
 	}
 	if (m->op == MSG_RET)
 		return err_set(g->err, -EINVAL, "line %u: this ret ends no call", s->line_no);
-	for (size_t i = g->out->cnt; i-- > first;)
-		if (msgs[i].receiver == m->sender && m->op == MSG_ONEWAY) {
-			m->cause = (uint32_t)i;
-			break;
-		}
+	if (m->op == MSG_ONEWAY && g->got[m->sender] &&
+	    msgs[g->got[m->sender] - 1].instance == g->instance)
+		m->cause = g->got[m->sender] - 1;
 	return 0;
 }
 
@@ -105,7 +103,7 @@ static int64_t delay_of(struct generator *g, const struct maketrace_step *s,
 	return ns < 0 ? 0 : ns;
 }
 
-static int send(struct generator *g, const struct maketrace_step *s, size_t first, int64_t *now_ns)
+static int send(struct generator *g, const struct maketrace_step *s, int64_t *now_ns)
 {
 	struct maketrace_msg m = { .instance = g->instance,
 				   .tracelet = g->at->tracelet_no,
@@ -115,7 +113,7 @@ static int send(struct generator *g, const struct maketrace_step *s, size_t firs
 	if (!rc)
 		rc = resolve(g, s, &s->to, &m.receiver);
 	if (!rc)
-		rc = find_cause(g, s, &m, first);
+		rc = find_cause(g, s, &m);
 	if (!rc && (g->out->cnt >= MSGS_MAX || g->open_cnt >= OPEN_MAX))
 		rc = err_set(g->err, -E2BIG, "line %u: too many messages", s->line_no);
 	if (rc)
@@ -128,13 +126,12 @@ static int send(struct generator *g, const struct maketrace_step *s, size_t firs
 		g->open = xgrow(g->open, &g->open_cap, g->open_cnt + 1, sizeof(*g->open));
 		g->open[g->open_cnt++] = (uint32_t)g->out->cnt;
 	}
-	g->out->cnt++;
+	g->got[m.receiver] = (uint32_t)++g->out->cnt;
 	return 0;
 }
 
 /* Runs a block from *now_ns on and moves *now_ns to its end. Depth is bounded by the parser. */
-static int run_block(struct generator *g, const struct maketrace_block *block, size_t first,
-		     int64_t *now_ns)
+static int run_block(struct generator *g, const struct maketrace_block *block, int64_t *now_ns)
 {
 	int rc = 0;
 
@@ -142,15 +139,15 @@ static int run_block(struct generator *g, const struct maketrace_block *block, s
 		int64_t start_ns = *now_ns, end_ns = start_ns;
 
 		if (s->kind == STEP_MESSAGE)
-			rc = send(g, s, first, now_ns);
+			rc = send(g, s, now_ns);
 		for (uint64_t i = 0; s->kind == STEP_REPEAT && i < s->times && !rc; i++)
-			rc = run_block(g, s->blocks, first, now_ns);
+			rc = run_block(g, s->blocks, now_ns);
 		if (s->kind != STEP_PARALLEL)
 			continue;
 		for (const struct maketrace_block *b = s->blocks; b && !rc; b = b->next) {
 			int64_t branch_ns = start_ns;
 
-			rc = run_block(g, b, first, &branch_ns);
+			rc = run_block(g, b, &branch_ns);
 			end_ns = branch_ns > end_ns ? branch_ns : end_ns;
 		}
 		*now_ns = end_ns;
@@ -271,6 +268,7 @@ int maketrace_run(const struct maketrace_config *c, struct maketrace_result *ret
 
 	*ret = (struct maketrace_result){ 0 };
 	make_copies(&g);
+	g.got = xcalloc(c->nodes.cnt + 1, sizeof(*g.got));
 	for (uint64_t i = 0; i < instances && g.copy_cnt && !rc; i++) {
 		int64_t now_ns;
 
@@ -278,7 +276,7 @@ int maketrace_run(const struct maketrace_config *c, struct maketrace_result *ret
 		g.instance = (uint32_t)i + 1;
 		g.chosen_cnt = g.open_cnt = 0;
 		now_ns = g.at->next_ns;
-		rc = run_block(&g, &g.at->tracelet->body, ret->cnt, &now_ns);
+		rc = run_block(&g, &g.at->tracelet->body, &now_ns);
 		if (now_ns > INT64_MAX / 4)
 			rc = err_set(err, -ERANGE, "the trace would last over 70 years");
 		/* at least 1 ns, so that time passes even in an empty tracelet */
@@ -290,6 +288,7 @@ int maketrace_run(const struct maketrace_config *c, struct maketrace_result *ret
 	sort_msgs(ret);
 	lose(c, ret);
 	free(g.copies);
+	free(g.got);
 	free(g.chosen);
 	free(g.open);
 	return rc;

@@ -11,7 +11,8 @@
 /* What was seen of one kind of message: the latest one without its copy. */
 struct seen {
 	struct msg msg;
-	bool waits; /* for its copy */
+	size_t kept_as; /* its number after dropping */
+	bool waits;	/* for its copy */
 };
 
 static bool alike(const struct msg *a, const struct msg *b)
@@ -32,7 +33,7 @@ static struct seen *find(struct index *ix, struct seen **seen, size_t *cnt, size
 			return &(*seen)[it.elem];
 	*seen = xgrow(*seen, cap, *cnt + 1, sizeof(**seen));
 	index_add(ix, hash, (uint32_t)*cnt);
-	(*seen)[*cnt] = (struct seen){ *m, false };
+	(*seen)[*cnt] = (struct seen){ *m, 0, false };
 	return &(*seen)[(*cnt)++];
 }
 
@@ -42,15 +43,19 @@ uint64_t msgdedup(struct msgtrace *t, int64_t window_ns)
 	struct seen *seen = NULL;
 	size_t cnt = 0, cap = 0, kept = 0, all = t->msg_cnt;
 
+	free(t->msg_heard_ns);
+	t->msg_heard_ns = xcalloc(all + 1, sizeof(*t->msg_heard_ns));
 	for (size_t i = 0; i < all; i++) {
 		struct msg m = *msgtrace__msg(t, i);
 		struct seen *s = find(&ix, &seen, &cnt, &cap, &m);
 
 		if (s->waits && m.time_ns - s->msg.time_ns <= window_ns) {
 			s->waits = false;
+			t->msg_heard_ns[s->kept_as] = m.time_ns;
 			continue;
 		}
-		*s = (struct seen){ m, true };
+		*s = (struct seen){ m, kept, true };
+		t->msg_heard_ns[kept] = MSG_UNHEARD;
 		*msgtrace__msg(t, kept) = m;
 		if (t->msg_witness)
 			t->msg_witness[kept] = t->msg_witness[i];

@@ -100,14 +100,17 @@ static void put_pattern(const struct paths *p, uint32_t number, size_t rank, str
 	size_t cnt, slowest;
 	struct path_pos *pos = paths__stats(p, pat, INT64_MIN, INT64_MAX, &cnt);
 	struct buf total = { 0 };
+	bool network = false;
 
 	buf_put_duration(&total, pat->total_ns);
 	buf_printf(out, "\n#%zu  %u instances (%.1f %%), total %s, from ", rank + 1, pat->cnt,
 		   100.0 * pat->cnt / (double)p->root_cnt, buf_str(&total));
 	escape_terminal(out, msgtrace__node_name(p->t, pat->caller),
 			strlen(msgtrace__node_name(p->t, pat->caller)));
+	for (size_t i = 0; i < cnt; i++)
+		network |= pos[i].has_network;
 	buf_printf(out, "\n  %-36s  %10s %10s %10s %10s %10s %10s%s\n", "node", "own", "inclusive",
-		   "p50", "p95", "p99", "call after", pos[0].has_network ? "    network" : "");
+		   "p50", "p95", "p99", "call after", network ? "    network" : "");
 	slowest = pathreport_slowest(pos, cnt);
 	for (size_t i = 0; i < cnt; i++)
 		put_position(p, &pos[i], i == slowest, out);

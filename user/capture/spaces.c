@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "symbolize/maps.h"
-#include "symbolize/rows.h"
+#include "symbolize/rows_remote.h"
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
@@ -35,6 +35,7 @@ struct rows_file {
 };
 
 struct spaces {
+	struct sandbox *sandbox; /* where files are parsed; NULL if there is none */
 	struct rows_file *files;
 	size_t file_cnt, file_cap;
 	struct index file_index;
@@ -46,15 +47,35 @@ struct spaces {
 	struct spaces_stats stats;
 };
 
+static const sandbox_handler handlers[SANDBOX_KIND_MAX] = { [SANDBOX_ROWS] = rows_sandbox_handler };
+
 struct spaces *spaces__new(void)
 {
-	return xzalloc(sizeof(struct spaces));
+	struct spaces *s = xzalloc(sizeof(*s));
+
+	if (sandbox_open(handlers, &s->sandbox, NULL))
+		s->sandbox = NULL; /* files then have no rows, which the statistics show */
+	return s;
+}
+
+/* A sandbox that does not answer is replaced, once a file. */
+static int compile(struct spaces *s, int fd, struct row_table *ret)
+{
+	int rc = s->sandbox ? rows_compile_remote(s->sandbox, fd, ret, NULL) : -EPIPE;
+
+	if (rc != -EPIPE)
+		return rc;
+	sandbox_close(s->sandbox);
+	s->sandbox = NULL;
+	rc = sandbox_open(handlers, &s->sandbox, NULL);
+	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
 }
 
 void spaces__free(struct spaces *s)
 {
 	if (!s)
 		return;
+	sandbox_close(s->sandbox);
 	for (size_t i = 0; i < s->file_cnt; i++)
 		rows_free(&s->files[i].table);
 	free(s->files);
@@ -103,7 +124,7 @@ static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64
 	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
 	f->size_bytes = (uint64_t)st->st_size;
 	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	rc = fd < 0 ? rows_compile_vdso(&f->table, NULL) : rows_compile_fd(fd, &f->table, NULL);
+	rc = fd < 0 ? rows_compile_vdso(&f->table, NULL) : compile(s, fd, &f->table);
 	f->failed = rc != 0;
 	s->stats.file_cnt++;
 	s->stats.failed_file_cnt += f->failed;

@@ -38,8 +38,10 @@ struct flame_fill {
 	struct class_filter filter;
 	enum flame_by by;
 	enum folded_counts counts;
-	double scale; /* of values in folded text */
+	int default_cls; /* of folded text that does not tell it: enum flame_class */
+	double scale;	 /* of values in folded text */
 	bool reverse, no_classes, unfold_asleep;
+	bool wakers; /* the wake-up graph of a profile, not its stacks */
 	/* told afterwards */
 	bool told_classes;	  /* folded text had frames that tell classes */
 	struct profile *kept;	  /* the first profile read, for what it tells; freed by fini */
@@ -55,6 +57,10 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 /* All stacks of another tree, under this one's filter, lanes and direction. */
 void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from);
 void flame_fill__profile(struct flame_fill *f, const struct profile *p);
+/* One stack, under the filter, lanes and direction. */
+struct stack_names;
+void flame_fill__stack(struct flame_fill *f, struct stack_names *names,
+		       const struct flame_weight *weight);
 void flame_fill__fini(struct flame_fill *f); /* the tree stays the caller's */
 
 /* How a picture shows this profile's values: time, bytes, or its own unit. */

@@ -2,6 +2,7 @@
 /* The command line: finds the verb, runs it, prints its error. A first argument that is no verb but an
  * option means "record", so that "causeprof -p PID" works. */
 #include <stdio.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	signal(SIGXFSZ, SIG_IGN); /* a file limit becomes an error like a full disk */
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help"))
 		return print_overview();

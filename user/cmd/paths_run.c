@@ -4,13 +4,29 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "user/analysis/callends.h"
 #include "user/analysis/msgdedup.h"
 #include "user/analysis/pathtruth.h"
 #include "user/base/mem.h"
 #include "user/cmd/node_map.h"
 #include "user/exchange/msginput.h"
 #include "user/exchange/msgtruth.h"
+
+/* Span tables hold each end of a call by itself. */
+static void join_ends(struct paths_run *run)
+{
+	size_t single = 0, joined = callends_join(run->t, (int64_t)run->opts->skew_ns);
+
+	for (size_t i = 0; i < run->t->call_cnt; i++)
+		single += run->t->calls[i].side != CALL_BOTH;
+	if (joined || single)
+		buf_printf(&run->notes,
+			   "%zu calls seen at both ends, %zu at one (--skew helps if clocks "
+			   "disagree)\n",
+			   joined, single);
+}
 
 int paths_run_load(struct paths_run *run, char *const *files, size_t cnt, struct err *err)
 {
@@ -42,7 +58,41 @@ int paths_run_load(struct paths_run *run, char *const *files, size_t cnt, struct
 			       (m->wants_messages ? 0 : CALLPAIRS_DROP_MSGS) |
 				       (o->truth ? CALLPAIRS_NUMBER : 0),
 			       (int64_t)o->skew_ns, &run->pairs);
+	if (!o->links)
+		join_ends(run);
 	msgtrace__sort_calls(run->t);
+	return 0;
+}
+
+static uint32_t find_node(const struct msgtrace *t, const char *name, size_t len_bytes)
+{
+	for (uint32_t i = 1; i < t->nodes.cnt; i++)
+		if (strtab_len_bytes(&t->nodes, i) == len_bytes &&
+		    !memcmp(strtab_get(&t->nodes, i), name, len_bytes))
+			return i;
+	return 0;
+}
+
+/* --network-node A,B */
+static int split_networks(struct paths_run *run, struct err *err)
+{
+	const struct opt_list *list = &run->opts->network_nodes;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		const char *text = list->items[i], *comma = strchr(text, ',');
+		uint32_t a = comma ? find_node(run->t, text, (size_t)(comma - text)) : 0;
+		uint32_t b = comma ? find_node(run->t, comma + 1, strlen(comma + 1)) : 0;
+
+		if (!a || !b)
+			return err_set(err, -EINVAL,
+				       "--network-node %s: expected A,B, two nodes of the trace",
+				       text);
+		if (!callends_split_network(run->t, a, b))
+			return err_set(err, -EINVAL,
+				       "--network-node %s: no call between them has stamps of both "
+				       "ends, so the network's share cannot be told",
+				       text);
+	}
 	return 0;
 }
 
@@ -108,6 +158,9 @@ int paths_run_infer(struct paths_run *run, struct json *j, struct paths **ret, s
 		return rc;
 	put_pairs(&run->pairs, &run->notes);
 	put_accuracy(run->t, &run->notes, j);
+	rc = split_networks(run, err);
+	if (rc)
+		return rc;
 	*ret = paths__new(run->t, run->opts->unordered ? PATHS_UNORDERED : 0);
 	return 0;
 }

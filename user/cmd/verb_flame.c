@@ -21,7 +21,7 @@ struct flame_args {
 	struct source_options source;
 	const char *output, *min_width, *colors, *state;
 	int by, width_by;
-	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html;
+	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html, wakers;
 };
 
 #define OFF(field) offsetof(struct flame_args, field)
@@ -77,6 +77,9 @@ static const struct opt options[] = {
 	{ "by", 0, OPT_CHOICE, OFF(by), "WHAT",
 	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request",
 	  0, 0, flame_by_words },
+	{ "wakers", 0, OPT_FLAG, OFF(wakers), NULL,
+	  "Who ended the waits: above each stack that waited, behind \"--\", that of its waker", 0,
+	  0, NULL },
 	{ "unfold-asleep", 0, OPT_FLAG, OFF(unfold_asleep), NULL,
 	  "Show the stacks of threads that never ran, not one grey frame for all", 0, 0, NULL },
 	{ "width-by", 0, OPT_CHOICE, OFF(width_by), "SIDE",
@@ -117,7 +120,7 @@ static int parse_min_width(const char *text, struct flame_opts *o, struct err *e
 }
 
 /* Times are kept in nanoseconds, so that they can be shown in a fitting unit. */
-static int parse_unit(const char *word, struct flame_opts *o, double *scale, struct err *err)
+static void parse_unit(const char *word, struct flame_opts *o, double *scale)
 {
 	static const struct {
 		const char *word;
@@ -134,11 +137,10 @@ static int parse_unit(const char *word, struct flame_opts *o, double *scale, str
 		if (!strcmp(units[i].word, word)) {
 			o->unit = units[i].unit;
 			*scale = units[i].scale;
-			return 0;
+			return;
 		}
-	return word ? err_set(err, -EINVAL, "--unit '%s': it must be count, ns, us, ms, s or bytes",
-			      word) :
-		      0;
+	if (word)
+		o->count_name = word;
 }
 
 static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err *err)
@@ -155,8 +157,14 @@ static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err 
 	f->reverse = a->reverse;
 	f->no_classes = a->no_classes;
 	f->unfold_asleep = a->unfold_asleep;
+	f->wakers = a->wakers;
+	f->default_cls = a->source.kind;
+	parse_unit(a->source.unit, &a->picture, &f->scale);
+	if (a->source.hz > 0) {
+		a->picture.unit = FLAME_UNIT_NS;
+		f->scale = 1e9 / a->source.hz;
+	}
 	if (parse_min_width(a->min_width, &a->picture, err) ||
-	    parse_unit(a->source.unit, &a->picture, &f->scale, err) ||
 	    class_filter_parse(a->state, &f->filter, err))
 		return -EINVAL;
 	return flame_opts_check(&a->picture, err);
@@ -175,7 +183,7 @@ static void settle_texts(struct flame_args *a, const struct flame_fill *f,
 			a->picture.unit = FLAME_UNIT_COUNT;
 			a->picture.count_name = asked;
 		}
-	} else if (f->told_classes && !a->source.unit &&
+	} else if (f->told_classes && !a->source.unit && !(a->source.hz > 0) &&
 		   !strcmp(a->picture.count_name, "samples")) {
 		/* classes come from "causeprof fold", which counts microseconds */
 		a->picture.unit = FLAME_UNIT_NS;
@@ -192,7 +200,8 @@ static int draw(struct flame_args *a, struct flame_fill *f, struct buf *out, str
 	if (f->stack_cnt && !f->tree->cell_cnt)
 		return err_set(err, -ENODATA, "--state %s leaves none of %llu stacks", a->state,
 			       (unsigned long long)f->stack_cnt);
-	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->reverse && !a->chart)
+	if (a->html && f->kept && f->by == FLAME_BY_NOTHING && !a->wakers && !a->reverse &&
+	    !a->chart)
 		flame_heat_init(&heat, f, f->kept);
 	flame_tree__finish(f->tree);
 	settle_texts(a, f, &text);

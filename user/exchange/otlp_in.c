@@ -22,7 +22,7 @@ enum {
 struct reader {
 	struct intake intake;
 	struct input *in;
-	const Otlp__Dictionary *d;
+	const OtlpProfiles__Dictionary *d;
 	uint32_t *frames; /* of all locations, root to leaf */
 	size_t frame_cnt, frames_cap;
 	size_t *frames_at; /* by location; one more at the end */
@@ -44,7 +44,7 @@ static const char *string_at(const struct reader *r, int32_t at)
 		       "";
 }
 
-static void end_strings(Otlp__Dictionary *d)
+static void end_strings(OtlpProfiles__Dictionary *d)
 {
 	for (size_t i = 0; i < d->n_string_table; i++) {
 		ProtobufCBinaryData *s = &d->string_table[i];
@@ -61,7 +61,7 @@ static void push_frame(struct reader *r, const struct frame *f)
 	r->frames[r->frame_cnt++] = profile__add_frame(r->intake.profile, f);
 }
 
-static struct frame bare_frame(struct reader *r, const Otlp__Location *l)
+static struct frame bare_frame(struct reader *r, const OtlpProfiles__Location *l)
 {
 	struct frame f = { .addr = l->address, .flags = FRAME_EXACT_PC };
 	const char *file;
@@ -77,14 +77,14 @@ static struct frame bare_frame(struct reader *r, const Otlp__Location *l)
 
 static int read_location(struct reader *r, size_t number)
 {
-	const Otlp__Location *l = r->d->location_table[number];
+	const OtlpProfiles__Location *l = r->d->location_table[number];
 	struct frame f = bare_frame(r, l);
 
 	if (l->n_lines > INLINE_MAX)
 		return bad(r, "location", number, "more than 1,000 functions at one address");
 	for (size_t i = l->n_lines; i-- > 0;) {
-		const Otlp__Line *line = l->lines[i];
-		const Otlp__Function *fn;
+		const OtlpProfiles__Line *line = l->lines[i];
+		const OtlpProfiles__Function *fn;
 
 		if (line->function_index < 0 ||
 		    (size_t)line->function_index >= r->d->n_function_table)
@@ -122,7 +122,7 @@ static int read_locations(struct reader *r)
 /* Each stack of the table is placed once, so that the work is bounded by the message. */
 static int stack_of(struct reader *r, size_t number, uint32_t *ret)
 {
-	const Otlp__Stack *s = r->d->stack_table[number];
+	const OtlpProfiles__Stack *s = r->d->stack_table[number];
 	uint32_t stack = 0;
 
 	if (r->stacks[number]) {
@@ -144,14 +144,14 @@ static int stack_of(struct reader *r, size_t number, uint32_t *ret)
 	return 0;
 }
 
-static void read_attributes(struct reader *r, const Otlp__Sample *s, struct intake_key *key)
+static void read_attributes(struct reader *r, const OtlpProfiles__Sample *s, struct intake_key *key)
 {
 	const char *comm = "";
 	int64_t pid = 0;
 
 	for (size_t i = 0; i < s->n_attribute_indices; i++) {
 		int32_t at = s->attribute_indices[i];
-		const Otlp__KeyValueAndUnit *a;
+		const OtlpProfiles__KeyValueAndUnit *a;
 		const char *name;
 
 		if (at < 0 || (size_t)at >= r->d->n_attribute_table)
@@ -160,10 +160,10 @@ static void read_attributes(struct reader *r, const Otlp__Sample *s, struct inta
 		name = string_at(r, a->key_strindex);
 		if (!a->value)
 			continue;
-		if (a->value->value_case == OTLP__ANY_VALUE__VALUE_INT_VALUE &&
+		if (a->value->value_case == OTLP_PROFILES__ANY_VALUE__VALUE_INT_VALUE &&
 		    !strcmp(name, "process.pid"))
 			pid = a->value->int_value;
-		if (a->value->value_case != OTLP__ANY_VALUE__VALUE_STRING_VALUE)
+		if (a->value->value_case != OTLP_PROFILES__ANY_VALUE__VALUE_STRING_VALUE)
 			continue;
 		if (!strcmp(name, "process.executable.name"))
 			comm = a->value->string_value;
@@ -174,7 +174,7 @@ static void read_attributes(struct reader *r, const Otlp__Sample *s, struct inta
 				      pid > 0 && pid <= UINT32_MAX ? (uint32_t)pid : 0);
 }
 
-static int read_sample(struct reader *r, const Otlp__Sample *s, size_t number, int kind)
+static int read_sample(struct reader *r, const OtlpProfiles__Sample *s, size_t number, int kind)
 {
 	struct intake_key key = { .kind = kind };
 	int rc;
@@ -199,7 +199,7 @@ static int read_sample(struct reader *r, const Otlp__Sample *s, size_t number, i
 	return 0;
 }
 
-static int read_profile(struct reader *r, const Otlp__Profile *f)
+static int read_profile(struct reader *r, const OtlpProfiles__Profile *f)
 {
 	const char *unit = f->sample_type ? string_at(r, f->sample_type->unit_strindex) : "";
 	const char *type = f->sample_type ? string_at(r, f->sample_type->type_strindex) : "";
@@ -224,13 +224,14 @@ static int read_profile(struct reader *r, const Otlp__Profile *f)
 	return rc;
 }
 
-static int read_message(struct reader *r, const Otlp__ProfilesData *f)
+static int read_message(struct reader *r, const OtlpProfiles__ProfilesData *f)
 {
 	int rc = read_locations(r);
 
 	for (size_t i = 0; i < f->n_resource_profiles && !rc; i++)
 		for (size_t j = 0; j < f->resource_profiles[i]->n_scope_profiles && !rc; j++) {
-			const Otlp__ScopeProfiles *s = f->resource_profiles[i]->scope_profiles[j];
+			const OtlpProfiles__ScopeProfiles *s =
+				f->resource_profiles[i]->scope_profiles[j];
 
 			for (size_t k = 0; k < s->n_profiles && !rc; k++)
 				rc = read_profile(r, s->profiles[k]);
@@ -243,13 +244,14 @@ int otlp_profiles_import(struct input *in, const struct import_options *opts, st
 {
 	struct reader r = { .in = in, .err = err };
 	struct buf all = { 0 };
-	Otlp__ProfilesData *f = NULL;
+	OtlpProfiles__ProfilesData *f = NULL;
 	int rc = intake_init(&r.intake, p, opts, report, err);
 
 	if (!rc)
 		rc = input_read_all(in, OTLP_MAX_BYTES, &all, err);
 	if (!rc) {
-		f = otlp__profiles_data__unpack(NULL, all.len_bytes, (const uint8_t *)all.data);
+		f = otlp_profiles__profiles_data__unpack(NULL, all.len_bytes,
+							 (const uint8_t *)all.data);
 		if (!f || !f->dictionary)
 			rc = err_set(err, -EINVAL,
 				     "%s: no OTLP profiles with a dictionary, or a damaged message",
@@ -265,6 +267,6 @@ int otlp_profiles_import(struct input *in, const struct import_options *opts, st
 	free(r.frames);
 	free(r.frames_at);
 	free(r.stacks);
-	otlp__profiles_data__free_unpacked(f, NULL);
+	otlp_profiles__profiles_data__free_unpacked(f, NULL);
 	return rc;
 }

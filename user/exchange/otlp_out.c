@@ -67,17 +67,18 @@ static int32_t string(struct writer *w, const char *s)
 static void add_empty_entries(struct writer *w)
 {
 	strtab_add(&w->strings, "");
-	push(&w->mappings, NEW(w, Otlp__Mapping, otlp__mapping__init));
-	push(&w->locations, NEW(w, Otlp__Location, otlp__location__init));
-	push(&w->functions, NEW(w, Otlp__Function, otlp__function__init));
-	push(&w->attributes, NEW(w, Otlp__KeyValueAndUnit, otlp__key_value_and_unit__init));
-	push(&w->stacks, NEW(w, Otlp__Stack, otlp__stack__init));
+	push(&w->mappings, NEW(w, OtlpProfiles__Mapping, otlp_profiles__mapping__init));
+	push(&w->locations, NEW(w, OtlpProfiles__Location, otlp_profiles__location__init));
+	push(&w->functions, NEW(w, OtlpProfiles__Function, otlp_profiles__function__init));
+	push(&w->attributes,
+	     NEW(w, OtlpProfiles__KeyValueAndUnit, otlp_profiles__key_value_and_unit__init));
+	push(&w->stacks, NEW(w, OtlpProfiles__Stack, otlp_profiles__stack__init));
 }
 
 static int32_t mapping_of(struct writer *w, const struct frame *f)
 {
 	const char *module = profile__str(w->p, f->module_sid);
-	Otlp__Mapping *m;
+	OtlpProfiles__Mapping *m;
 
 	if (!*module && f->kind != FRAME_KERNEL && f->kind != FRAME_JIT)
 		return 0;
@@ -87,7 +88,7 @@ static int32_t mapping_of(struct writer *w, const struct frame *f)
 								      0];
 	if (*slot)
 		return (int32_t)*slot;
-	m = NEW(w, Otlp__Mapping, otlp__mapping__init);
+	m = NEW(w, OtlpProfiles__Mapping, otlp_profiles__mapping__init);
 	m->filename_strindex = string(w, *module	      ? module :
 					 f->kind == FRAME_JIT ? "[JIT]" :
 								"[kernel.kallsyms]");
@@ -101,9 +102,11 @@ static void add_locations(struct writer *w)
 {
 	for (uint32_t i = 1; i < w->p->frames.cnt; i++) {
 		const struct frame *f = &w->p->frames.items[i];
-		Otlp__Location *l = NEW(w, Otlp__Location, otlp__location__init);
-		Otlp__Function *fn = NEW(w, Otlp__Function, otlp__function__init);
-		Otlp__Line *line = NEW(w, Otlp__Line, otlp__line__init);
+		OtlpProfiles__Location *l =
+			NEW(w, OtlpProfiles__Location, otlp_profiles__location__init);
+		OtlpProfiles__Function *fn =
+			NEW(w, OtlpProfiles__Function, otlp_profiles__function__init);
+		OtlpProfiles__Line *line = NEW(w, OtlpProfiles__Line, otlp_profiles__line__init);
 		struct buf label = { 0 };
 
 		l->mapping_index = mapping_of(w, f);
@@ -125,17 +128,18 @@ static void add_locations(struct writer *w)
 
 static int32_t add_attribute(struct writer *w, const char *key, const char *text, uint64_t number)
 {
-	Otlp__KeyValueAndUnit *a = NEW(w, Otlp__KeyValueAndUnit, otlp__key_value_and_unit__init);
-	Otlp__AnyValue *v = NEW(w, Otlp__AnyValue, otlp__any_value__init);
+	OtlpProfiles__KeyValueAndUnit *a =
+		NEW(w, OtlpProfiles__KeyValueAndUnit, otlp_profiles__key_value_and_unit__init);
+	OtlpProfiles__AnyValue *v = NEW(w, OtlpProfiles__AnyValue, otlp_profiles__any_value__init);
 
 	a->key_strindex = string(w, key);
 	a->value = v;
 	if (text) {
 		string(w, text); /* valid UTF-8 in w->text */
-		v->value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
+		v->value_case = OTLP_PROFILES__ANY_VALUE__VALUE_STRING_VALUE;
 		v->string_value = arena_strndup(&w->arena, buf_str(&w->text), w->text.len_bytes);
 	} else {
-		v->value_case = OTLP__ANY_VALUE__VALUE_INT_VALUE;
+		v->value_case = OTLP_PROFILES__ANY_VALUE__VALUE_INT_VALUE;
 		v->int_value = (int64_t)number;
 	}
 	return push(&w->attributes, a);
@@ -163,7 +167,7 @@ static void add_stacks(struct writer *w)
 	for (size_t i = 0; i < w->p->sums.cnt; i++)
 		is_used[w->p->sums.items[i].stack] = true;
 	for (uint32_t i = 1; i < w->p->stacks.cnt; i++) {
-		Otlp__Stack *s = NEW(w, Otlp__Stack, otlp__stack__init);
+		OtlpProfiles__Stack *s = NEW(w, OtlpProfiles__Stack, otlp_profiles__stack__init);
 		size_t cnt = is_used[i] ? profile__frames(w->p, i, &frames, &cap) : 0;
 
 		s->n_location_indices = cnt;
@@ -178,7 +182,7 @@ static void add_stacks(struct writer *w)
 
 static void add_sample(struct writer *w, const struct sum *sum, bool kinds)
 {
-	Otlp__Sample *s = NEW(w, Otlp__Sample, otlp__sample__init);
+	OtlpProfiles__Sample *s = NEW(w, OtlpProfiles__Sample, otlp_profiles__sample__init);
 	int group = sum->kind == KIND_NONE    ? GROUP_NONE :
 		    sum->kind == KIND_RUNNING ? GROUP_CPU :
 						GROUP_OFF_CPU;
@@ -204,11 +208,12 @@ static void add_sample(struct writer *w, const struct sum *sum, bool kinds)
 	push(&w->samples[group], s);
 }
 
-static Otlp__ValueType *value_type(struct writer *w, int group)
+static OtlpProfiles__ValueType *value_type(struct writer *w, int group)
 {
 	static const char *const types[] = { "cpu", "off_cpu", "time" };
 	const char *unit = profile__str(w->p, w->p->header.unit_sid);
-	Otlp__ValueType *t = NEW(w, Otlp__ValueType, otlp__value_type__init);
+	OtlpProfiles__ValueType *t =
+		NEW(w, OtlpProfiles__ValueType, otlp_profiles__value_type__init);
 	bool is_time = !*unit || !strcmp(unit, "ns");
 
 	t->type_strindex = string(w, is_time ? types[group] : unit);
@@ -218,40 +223,41 @@ static Otlp__ValueType *value_type(struct writer *w, int group)
 	return t;
 }
 
-static void make_profiles(struct writer *w, Otlp__ScopeProfiles *scope)
+static void make_profiles(struct writer *w, OtlpProfiles__ScopeProfiles *scope)
 {
 	const struct header *h = &w->p->header;
 
 	scope->profiles = arena_alloc(&w->arena, GROUP_MAX * sizeof(*scope->profiles));
 	for (int group = 0; group < GROUP_MAX; group++) {
-		Otlp__Profile *f = NEW(w, Otlp__Profile, otlp__profile__init);
+		OtlpProfiles__Profile *f =
+			NEW(w, OtlpProfiles__Profile, otlp_profiles__profile__init);
 
 		if (!w->samples[group].cnt)
 			continue;
 		f->sample_type = value_type(w, group);
 		f->n_samples = w->samples[group].cnt;
-		f->samples = (Otlp__Sample **)w->samples[group].items;
+		f->samples = (OtlpProfiles__Sample **)w->samples[group].items;
 		f->time_unix_nano = h->realtime_ns;
 		f->duration_nano = h->window_end_ns - h->window_start_ns;
 		scope->profiles[scope->n_profiles++] = f;
 	}
 }
 
-static void make_dictionary(struct writer *w, Otlp__Dictionary *d)
+static void make_dictionary(struct writer *w, OtlpProfiles__Dictionary *d)
 {
 	d->n_mapping_table = w->mappings.cnt;
-	d->mapping_table = (Otlp__Mapping **)w->mappings.items;
+	d->mapping_table = (OtlpProfiles__Mapping **)w->mappings.items;
 	d->n_location_table = w->locations.cnt;
-	d->location_table = (Otlp__Location **)w->locations.items;
+	d->location_table = (OtlpProfiles__Location **)w->locations.items;
 	d->n_function_table = w->functions.cnt;
-	d->function_table = (Otlp__Function **)w->functions.items;
+	d->function_table = (OtlpProfiles__Function **)w->functions.items;
 	d->n_attribute_table = w->attributes.cnt;
-	d->attribute_table = (Otlp__KeyValueAndUnit **)w->attributes.items;
+	d->attribute_table = (OtlpProfiles__KeyValueAndUnit **)w->attributes.items;
 	d->n_stack_table = w->stacks.cnt;
-	d->stack_table = (Otlp__Stack **)w->stacks.items;
+	d->stack_table = (OtlpProfiles__Stack **)w->stacks.items;
 	d->n_link_table = 1;
 	d->link_table = arena_alloc(&w->arena, sizeof(*d->link_table));
-	d->link_table[0] = NEW(w, Otlp__Link, otlp__link__init);
+	d->link_table[0] = NEW(w, OtlpProfiles__Link, otlp_profiles__link__init);
 	d->n_string_table = w->strings.cnt;
 	d->string_table = arena_alloc(&w->arena, w->strings.cnt * sizeof(*d->string_table));
 	for (size_t i = 0; i < w->strings.cnt; i++)
@@ -261,11 +267,12 @@ static void make_dictionary(struct writer *w, Otlp__Dictionary *d)
 
 static void pack(struct writer *w, struct buf *out)
 {
-	Otlp__ProfilesData f = OTLP__PROFILES_DATA__INIT;
-	Otlp__ResourceProfiles resource = OTLP__RESOURCE_PROFILES__INIT, *resources = &resource;
-	Otlp__ScopeProfiles scope = OTLP__SCOPE_PROFILES__INIT, *scopes = &scope;
-	Otlp__InstrumentationScope name = OTLP__INSTRUMENTATION_SCOPE__INIT;
-	Otlp__Dictionary dictionary = OTLP__DICTIONARY__INIT;
+	OtlpProfiles__ProfilesData f = OTLP_PROFILES__PROFILES_DATA__INIT;
+	OtlpProfiles__ResourceProfiles resource = OTLP_PROFILES__RESOURCE_PROFILES__INIT,
+				       *resources = &resource;
+	OtlpProfiles__ScopeProfiles scope = OTLP_PROFILES__SCOPE_PROFILES__INIT, *scopes = &scope;
+	OtlpProfiles__InstrumentationScope name = OTLP_PROFILES__INSTRUMENTATION_SCOPE__INIT;
+	OtlpProfiles__Dictionary dictionary = OTLP_PROFILES__DICTIONARY__INIT;
 	char causeprof[] = "causeprof";
 	size_t len_bytes;
 
@@ -278,9 +285,10 @@ static void pack(struct writer *w, struct buf *out)
 	f.n_resource_profiles = 1;
 	f.resource_profiles = &resources;
 	f.dictionary = &dictionary;
-	len_bytes = otlp__profiles_data__get_packed_size(&f);
+	len_bytes = otlp_profiles__profiles_data__get_packed_size(&f);
 	buf_reserve(out, len_bytes);
-	out->len_bytes += otlp__profiles_data__pack(&f, (uint8_t *)out->data + out->len_bytes);
+	out->len_bytes +=
+		otlp_profiles__profiles_data__pack(&f, (uint8_t *)out->data + out->len_bytes);
 }
 
 static void free_writer(struct writer *w)

@@ -12,6 +12,7 @@
 #include "user/base/mem.h"
 #include "user/exchange/pcapconv.h"
 #include "user/exchange/pcapframe.h"
+#include "user/exchange/pcapng.h"
 
 enum {
 	TICK_FRAMES = 1 << 14,
@@ -20,13 +21,11 @@ enum {
 struct source {
 	struct input *in;
 	struct err read_err;
-	pcap_t *pcap;
-	int link_type;
-	struct pcap_pkthdr *header; /* of the frame at hand; NULL at the end */
-	const u_char *data;
-	int64_t time_ns;
-	bool cut;
-	char why[ERR_MSG_MAX_BYTES];
+	pcap_t *pcap; /* one of these two */
+	struct pcapng *pcapng;
+	bool has_frame;
+	struct pcapng_frame frame; /* at hand */
+	bool cut;		   /* by read_err */
 };
 
 struct counts {
@@ -65,53 +64,75 @@ static ssize_t cookie_read(void *cookie, char *data, size_t cap_bytes)
 	return (ssize_t)got;
 }
 
-static void next_frame(struct source *s)
+static int next_pcap(struct source *s)
 {
-	int rc = pcap_next_ex(s->pcap, &s->header, &s->data);
+	struct pcap_pkthdr *header;
+	int rc = pcap_next_ex(s->pcap, &header, &s->frame.data);
+	int64_t sec, max = INT64_MAX / 2000000000 - 1;
 
-	if (rc == 1) {
-		int64_t sec = s->header->ts.tv_sec, max = INT64_MAX / 2000000000 - 1;
-
-		/* libpcap gives nanoseconds in tv_usec when asked for; both may be anything */
-		sec = sec > max ? max : sec < -max ? -max : sec;
-		s->time_ns = sec * 1000000000 + s->header->ts.tv_usec % 1000000000;
-		return;
+	if (rc != 1) {
+		if (rc == PCAP_ERROR && !s->read_err.code)
+			err_set(&s->read_err, -EIO, "%s", pcap_geterr(s->pcap));
+		return rc == PCAP_ERROR ? -EIO : 0;
 	}
-	s->header = NULL;
-	if (rc == PCAP_ERROR) {
-		s->cut = true;
-		snprintf(s->why, sizeof(s->why), "%s",
-			 s->read_err.code ? s->read_err.msg : pcap_geterr(s->pcap));
-	}
+	/* libpcap gives nanoseconds in tv_usec when asked for; both may be anything */
+	sec = header->ts.tv_sec;
+	sec = sec > max ? max : sec < -max ? -max : sec;
+	s->frame.time_ns = sec * 1000000000 + header->ts.tv_usec % 1000000000;
+	s->frame.len_bytes = header->caplen;
+	return 1;
 }
 
-static int open_source(struct source *s, struct input *in, struct err *err)
+static void next_frame(struct source *s)
+{
+	int rc = s->pcapng ? pcapng__next(s->pcapng, &s->frame, &s->read_err) : next_pcap(s);
+
+	s->has_frame = rc > 0;
+	s->cut = rc < 0;
+}
+
+static int open_pcap(struct source *s, struct err *err)
 {
 	cookie_io_functions_t io = { .read = cookie_read };
 	char why[PCAP_ERRBUF_SIZE] = "";
-	FILE *file;
+	FILE *file = fopencookie(s, "r", io);
+	const char *name;
 
-	s->in = in;
-	file = fopencookie(s, "r", io);
 	if (!file)
-		return err_errno(err, "%s", input_path(in));
+		return err_errno(err, "%s", input_path(s->in));
 	s->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why);
 	if (!s->pcap) {
 		fclose(file);
 		return err_set(err, -EINVAL, "%s: not a capture that can be read: %s",
-			       input_path(in), s->read_err.code ? s->read_err.msg : why);
+			       input_path(s->in), s->read_err.code ? s->read_err.msg : why);
 	}
-	s->link_type = pcap_datalink(s->pcap);
-	if (!pcapframe_knows(s->link_type)) {
-		const char *name = pcap_datalink_val_to_name(s->link_type);
+	s->frame.link_type = pcap_datalink(s->pcap);
+	if (pcapframe_knows(s->frame.link_type))
+		return 0;
+	name = pcap_datalink_val_to_name(s->frame.link_type);
+	return err_set(err, -EINVAL,
+		       "%s: link type %d (%s) is not understood; Ethernet, Linux cooked, loopback "
+		       "and raw IP are",
+		       input_path(s->in), s->frame.link_type, name ? name : "unknown");
+}
 
-		return err_set(err, -EINVAL,
-			       "%s: link type %d (%s) is not understood; Ethernet, Linux cooked, "
-			       "loopback and raw IP are",
-			       input_path(in), s->link_type, name ? name : "unknown");
-	}
-	next_frame(s);
-	return 0;
+static int open_source(struct source *s, struct input *in, struct err *err)
+{
+	static const unsigned char pcapng_magic[] = { 0x0a, 0x0d, 0x0d, 0x0a };
+	const char *head;
+	ssize_t n = input_peek(in, sizeof(pcapng_magic), &head, err);
+	int rc = 0;
+
+	s->in = in;
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n >= sizeof(pcapng_magic) && !memcmp(head, pcapng_magic, sizeof(pcapng_magic)))
+		s->pcapng = pcapng__new(in);
+	else
+		rc = open_pcap(s, err);
+	if (!rc)
+		next_frame(s);
+	return rc;
 }
 
 static struct source *earliest(struct source *sources, size_t cnt)
@@ -119,7 +140,8 @@ static struct source *earliest(struct source *sources, size_t cnt)
 	struct source *best = NULL;
 
 	for (size_t i = 0; i < cnt; i++)
-		if (sources[i].header && (!best || sources[i].time_ns < best->time_ns))
+		if (sources[i].has_frame &&
+		    (!best || sources[i].frame.time_ns < best->frame.time_ns))
 			best = &sources[i];
 	return best;
 }
@@ -129,9 +151,9 @@ static void take_frame(struct source *s, struct pcapconv *conv, struct counts *n
 	struct pcapframe f;
 
 	n->frames++;
-	switch (pcapframe_decode(s->link_type, s->data, s->header->caplen, &f)) {
+	switch (pcapframe_decode(s->frame.link_type, s->frame.data, s->frame.len_bytes, &f)) {
 	case PCAPFRAME_OK:
-		pcapconv__frame(conv, s->time_ns, &f);
+		pcapconv__frame(conv, s->frame.time_ns, &f);
 		break;
 	case PCAPFRAME_OTHER:
 		n->other++;
@@ -161,7 +183,7 @@ static void put_notes(const struct source *sources, size_t cnt, const struct cou
 		if (sources[i].cut)
 			buf_printf(notes,
 				   "%s: cut off or corrupt: %s; what came before it counts\n",
-				   input_path(sources[i].in), sources[i].why);
+				   input_path(sources[i].in), sources[i].read_err.msg);
 	buf_printf(notes, "%llu frames, %llu TCP connections, %llu UDP datagrams, %llu requests\n",
 		   (unsigned long long)n->frames, (unsigned long long)s->connection_cnt,
 		   (unsigned long long)s->datagram_cnt, (unsigned long long)s->call_cnt);
@@ -203,9 +225,11 @@ int pcap_read(struct input *const *inputs, size_t cnt, const struct pcap_opts *o
 		put_notes(sources, cnt, &n, &stats, notes);
 	}
 	pcapconv__free(conv);
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		if (sources[i].pcap)
 			pcap_close(sources[i].pcap);
+		pcapng__free(sources[i].pcapng);
+	}
 	free(sources);
 	return rc;
 }

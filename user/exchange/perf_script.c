@@ -163,9 +163,19 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
+/* Where "+0x1f" begins if that stands before end, else end. */
+static const char *offset_start(const char *start, const char *end)
+{
+	const char *hex = end;
+
+	while (hex > start && is_hex(hex[-1]))
+		hex--;
+	return hex < end && hex - start > 3 && !memcmp(hex - 3, "+0x", 3) ? hex - 3 : end;
+}
+
 static bool make_key(const char *line, size_t len_bytes, struct line_key *k)
 {
-	const char *s = line, *end = line + len_bytes, *hex;
+	const char *s = line, *end = line + len_bytes;
 
 	while (s < end && (*s == ' ' || *s == '\t'))
 		s++;
@@ -178,21 +188,14 @@ static bool make_key(const char *line, size_t len_bytes, struct line_key *k)
 	if (!k->module || k->module - s < 2)
 		return false;
 	k->module_bytes = (size_t)(end - k->module);
-	for (hex = k->module - 1; hex > s && is_hex(hex[-1]);)
-		hex--;
-	if (hex < k->module - 1 && hex - s > 3 && hex[-1] == 'x' && hex[-2] == '0' &&
-	    hex[-3] == '+')
-		k->name_bytes = (size_t)(hex - 3 - s);
-	else
-		k->name_bytes = (size_t)(k->module - 1 - s);
+	k->name_bytes = (size_t)(offset_start(s, k->module - 1) - s);
 	return k->name_bytes + k->module_bytes <= CACHE_TEXT_BYTES;
 }
 
 static struct cache_slot *slot_of(struct perf_reader *r, const struct line_key *k, bool *is_hit)
 {
-	uint64_t hash =
-		hash_bytes(k->name, k->name_bytes) * 31 + hash_bytes(k->module, k->module_bytes);
-	struct cache_slot *slot = &r->cache[hash % CACHE_SLOTS];
+	/* the module seldom differs for one name; where it does, the two take turns */
+	struct cache_slot *slot = &r->cache[hash_bytes(k->name, k->name_bytes) % CACHE_SLOTS];
 
 	*is_hit = slot->name_bytes == k->name_bytes && slot->module_bytes == k->module_bytes &&
 		  !memcmp(slot->text, k->name, k->name_bytes) &&

@@ -31,6 +31,7 @@ void msgtrace__free(struct msgtrace *t)
 		free(t->chunks[i]);
 	free(t->chunks);
 	free(t->msg_witness);
+	free(t->msg_heard_ns);
 	free(t->msg_truth);
 	free(t->calls);
 	free(t->call_witness);
@@ -234,6 +235,7 @@ void msgtrace__sort_msgs(struct msgtrace *t)
 	move_msgs(t, places);
 	t->msg_witness = permute(t->msg_witness, places, t->msg_cnt, sizeof(*t->msg_witness));
 	t->msg_witness_cap = t->msg_witness ? t->msg_cnt : 0;
+	t->msg_heard_ns = permute(t->msg_heard_ns, places, t->msg_cnt, sizeof(*t->msg_heard_ns));
 	t->msg_truth = permute(t->msg_truth, places, t->msg_cnt, sizeof(*t->msg_truth));
 	if (t->msg_truth) {
 		uint32_t *now_at = inverse(places, t->msg_cnt);

@@ -36,6 +36,8 @@ enum {
 	MSG_CHUNK_CNT = 1 << 14,
 };
 
+#define MSG_UNHEARD INT64_MIN
+
 struct msg {
 	int64_t time_ns;
 	uint32_t sender, receiver; /* node ids */
@@ -88,6 +90,8 @@ struct msgtrace {
 	struct msg **chunks;   /* MSG_CHUNK_CNT messages each; see msgtrace__msg */
 	size_t msg_cnt, chunk_cap;
 	struct witness *msg_witness; /* by message; NULL if the trace has none */
+	int64_t *
+		msg_heard_ns; /* by message: when its receiver stamped it, MSG_UNHEARD if it did not; or NULL */
 	struct msg_truth *msg_truth; /* by message; NULL if no truth was loaded */
 	size_t msg_witness_cap;
 	struct call *calls;

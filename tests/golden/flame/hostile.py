@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from frames import frames
@@ -66,6 +67,25 @@ for options in ([], ["--inverted"], ["--static"], ["--title", ATTACK[0], "--subt
         for n in ATTACK:
             check("name comes back", read.count(n) == 2, n)
 
+class Page(HTMLParser):
+    """Counts what a browser would run or follow; script text is no markup to it."""
+
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.strange = 0, []
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        if tag in ("a", "img", "iframe", "object", "embed", "link", "base", "form", "textarea", "foreignobject"):
+            self.strange.append(tag)
+        self.strange += [k for k, v in attrs if k.startswith("on") or k.endswith("href") or k == "src"]
+
+
+for options in ([], ["--title", ATTACK[2], "--subtitle", ATTACK[8], "--countname", ATTACK[3], "--fonttype", ATTACK[10]]):
+    code, out, err = draw(data, "--html", *options)
+    page = Page()
+    page.feed(out.decode("utf-8"))
+    check("page: scripts and links", code == 0 and page.scripts == 1 and not page.strange, (page.scripts, page.strange))
 code, out, _ = draw(b"a;%s 1\na;b 1\n" % (b"N" * (1 << 20)))
 check("1 MB name", code == 0 and len(out) < 100000, len(out))
 inspect("1 MB name", out)
