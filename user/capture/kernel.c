@@ -106,7 +106,7 @@ static int load_error(int rc, struct err *err)
 		return err_set(
 			err, rc,
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
-	if (rc == -EPERM || rc == -EACCES)
+	if (rc == -EPERM || (rc == -EACCES && geteuid()))
 		return err_set(
 			err, rc,
 			"the kernel refuses to load the programs: run as root, or with CAP_BPF and "
