@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,9 +20,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <linux/capability.h>
 
 #include "user/base/mem.h"
+#include "user/capture/capability.h"
 #include "user/capture/kernel.h"
 
 enum {
@@ -202,75 +201,42 @@ static int read_line(const char *path, char *line, int size_bytes)
 
 static int try_kallsyms(struct buf *detail)
 {
-	unsigned long long addr = 0;
-	char line[256];
-	int rc = read_line("/proc/kallsyms", line, sizeof(line));
-	FILE *f = rc ? NULL : fopen("/proc/kallsyms", "re");
+	bool shown = capability_kernel_addresses();
+	char line[64];
 
-	if (!f)
-		return failed(detail, "/proc/kallsyms", rc ? rc : -errno);
-	/* per-CPU symbols at 0 come first */
-	while (!addr && fgets(line, sizeof(line), f))
-		addr = strtoull(line, NULL, 16);
-	fclose(f);
-	if (read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line)))
-		line[0] = 0;
-	buf_printf(detail, "%s, kptr_restrict %s", addr ? "addresses shown" : "addresses hidden",
-		   line);
-	return addr ? 0 : -EACCES;
+	buf_puts(detail, shown ? "shown" : "hidden");
+	if (!read_line("/proc/sys/kernel/kptr_restrict", line, sizeof(line)))
+		buf_printf(detail, ", kptr_restrict %s", line);
+	return shown ? 0 : -EACCES;
 }
 
-/* Opening a mapping list takes the same permission as reading that process. */
 static int try_processes(struct buf *detail)
 {
 	DIR *dir = opendir("/proc");
-	unsigned denied_cnt = 0, cnt = 0;
+	unsigned open_cnt = 0, cnt = 0;
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		char path[sizeof("/proc//maps") + sizeof(entry->d_name)];
-		int fd;
-
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		snprintf(path, sizeof(path), "/proc/%s/maps", entry->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0)
-			close(fd);
-		else if (errno != EACCES && errno != EPERM)
-			continue; /* gone meanwhile */
-		denied_cnt += fd < 0;
+		open_cnt += capability_may_look_into(entry->d_name);
 		cnt++;
 	}
 	if (!dir)
 		return failed(detail, "/proc", -errno);
 	closedir(dir);
-	buf_printf(detail, "mappings of %u of %u can be read", cnt - denied_cnt, cnt);
-	return denied_cnt ? -EACCES : 0;
-}
-
-static bool has_capability(unsigned number)
-{
-	unsigned long long set = 0;
-	char line[256];
-	FILE *f = fopen("/proc/self/status", "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &set) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return set >> number & 1;
+	buf_printf(detail, "%u of %u are open to this user", open_cnt, cnt);
+	return open_cnt < cnt ? -EACCES : 0;
 }
 
 /* The kernel lets CAP_SYS_ADMIN stand for the ones that were split off it. */
-static int try_capability(struct buf *detail, unsigned number, bool admin_stands_for_it)
+static int try_capability(struct buf *detail, enum capability c, bool admin_stands_for_it)
 {
-	if (has_capability(number)) {
+	if (capability_held(c)) {
 		buf_puts(detail, "held");
 		return 0;
 	}
-	if (admin_stands_for_it && has_capability(CAP_SYS_ADMIN)) {
+	if (admin_stands_for_it && capability_granted(c)) {
 		buf_puts(detail, "CAP_SYS_ADMIN stands for it");
 		return 0;
 	}
@@ -280,22 +246,22 @@ static int try_capability(struct buf *detail, unsigned number, bool admin_stands
 
 static int try_cap_bpf(struct buf *detail)
 {
-	return try_capability(detail, CAP_BPF, true);
+	return try_capability(detail, CAPABILITY_BPF, true);
 }
 
 static int try_cap_perfmon(struct buf *detail)
 {
-	return try_capability(detail, CAP_PERFMON, true);
+	return try_capability(detail, CAPABILITY_PERFMON, true);
 }
 
 static int try_cap_ptrace(struct buf *detail)
 {
-	return try_capability(detail, CAP_SYS_PTRACE, false);
+	return try_capability(detail, CAPABILITY_SYS_PTRACE, false);
 }
 
 static int try_cap_syslog(struct buf *detail)
 {
-	return try_capability(detail, CAP_SYSLOG, false);
+	return try_capability(detail, CAPABILITY_SYSLOG, false);
 }
 
 /* Kernels that charge maps to the control group don't look at this limit. */
@@ -326,8 +292,7 @@ static int try_paranoid(struct buf *detail)
 	if (rc)
 		return failed(detail, "/proc/sys/kernel/perf_event_paranoid", rc);
 	buf_puts(detail, line);
-	if (strtol(line, NULL, 10) <= 0 || has_capability(CAP_PERFMON) ||
-	    has_capability(CAP_SYS_ADMIN))
+	if (strtol(line, NULL, 10) <= 0 || capability_granted(CAPABILITY_PERFMON))
 		return 0;
 	buf_puts(detail, ", without CAP_PERFMON");
 	return -EACCES;
@@ -410,55 +375,59 @@ static int try_capture(struct buf *detail)
 
 static const struct {
 	const char *name;
-	bool needed;
+	bool needed, gated; /* gated: by CAP_BPF and CAP_PERFMON */
 	int (*try)(struct buf *detail);
 	const char *cost, *way_out;
 } trials[] = {
-	{ "CAP_BPF", true, try_cap_bpf, "no program loads",
+	{ "CAP_BPF", true, false, try_cap_bpf, "no program loads",
 	  "run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog+ep" },
-	{ "CAP_PERFMON", true, try_cap_perfmon, "no tracing, no sampling",
+	{ "CAP_PERFMON", true, false, try_cap_perfmon, "no tracing, no sampling",
 	  "run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog+ep" },
-	{ "CAP_SYS_PTRACE", false, try_cap_ptrace,
+	{ "CAP_SYS_PTRACE", false, false, try_cap_ptrace,
 	  "no unwind rows and no names for processes of other users",
 	  "run as root, add cap_sys_ptrace, or watch your own processes" },
-	{ "CAP_SYSLOG", false, try_cap_syslog,
+	{ "CAP_SYSLOG", false, false, try_cap_syslog,
 	  "kernel frames without names if addresses are hidden", "run as root or add cap_syslog" },
-	{ "user namespace", true, try_user_namespace, "capabilities of a container do not count",
+	{ "user namespace", true, false, try_user_namespace,
+	  "capabilities of a container do not count",
 	  "run outside, or in a container that shares the machine's user namespace" },
-	{ "PID namespace", false, try_pid_namespace,
+	{ "PID namespace", false, false, try_pid_namespace,
 	  "PIDs are those of this container; processes outside cannot be named",
 	  "run outside, or with the machine's PID namespace (--pid=host)" },
-	{ "seccomp", false, try_seccomp, "bpf and perf_event_open may be forbidden",
+	{ "seccomp", false, false, try_seccomp, "bpf and perf_event_open may be forbidden",
 	  "start the container with a profile that allows both" },
-	{ "lockdown", true, try_lockdown, "programs may not read kernel memory",
+	{ "lockdown", true, false, try_lockdown, "programs may not read kernel memory",
 	  "boot with lockdown=integrity or none" },
-	{ "BTF", true, try_btf, "programs cannot be fitted to this kernel",
+	{ "BTF", true, false, try_btf, "programs cannot be fitted to this kernel",
 	  "a kernel with CONFIG_DEBUG_INFO_BTF, or record --btf FILE" },
-	{ "tp_btf", true, try_tracepoint, "no account of switches and wake-ups",
+	{ "tp_btf", true, true, try_tracepoint, "no account of switches and wake-ups",
 	  "a kernel with CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF" },
-	{ "task storage", true, try_task_storage, "no place for the state of threads",
+	{ "task storage", true, true, try_task_storage, "no place for the state of threads",
 	  "a kernel with CONFIG_BPF_LSM or Linux 5.11 features" },
-	{ "ring buffer", true, try_ring, "no way from the kernel to here",
+	{ "ring buffer", true, true, try_ring, "no way from the kernel to here",
 	  "Linux 6.1 or later; more memory" },
-	{ "task iterator", true, try_iterator, "threads that sleep throughout are not seen",
+	{ "task iterator", true, true, try_iterator, "threads that sleep throughout are not seen",
 	  "Linux 6.1 or later with CONFIG_DEBUG_INFO_BTF" },
-	{ "hardware cycles", false, try_cycles,
+	{ "hardware cycles", false, true, try_cycles,
 	  "sampling by cpu-clock: no samples while interrupts are off",
 	  "a machine (or virtual machine) with a performance monitoring unit" },
-	{ "cpu-clock", true, try_cpu_clock, "running time without stacks",
+	{ "cpu-clock", true, true, try_cpu_clock, "running time without stacks",
 	  "CAP_PERFMON, or perf_event_paranoid 0" },
-	{ "perf_event_paranoid", true, try_paranoid, "no sampling of a whole CPU",
+	{ "perf_event_paranoid", true, true, try_paranoid, "no sampling of a whole CPU",
 	  "CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0" },
-	{ "kernel addresses", false, try_kallsyms, "kernel frames without names",
-	  "CAP_SYSLOG, or sysctl kernel.kptr_restrict=0" },
-	{ "other processes", false, try_processes, "no unwind rows and no names for the others",
+	{ "kernel addresses", false, false, try_kallsyms, "kernel frames without names",
+	  "CAP_SYSLOG and sysctl kernel.kptr_restrict=1" },
+	{ "other processes", false, false, try_processes,
+	  "no unwind rows and no names for the others",
 	  "CAP_SYS_PTRACE; proc mounted without hidepid" },
-	{ "RLIMIT_MEMLOCK", true, try_memlock, "maps do not fit", "ulimit -l unlimited" },
-	{ "capture", true, try_capture, "no capture", "the lines above" },
+	{ "RLIMIT_MEMLOCK", true, true, try_memlock, "maps do not fit", "ulimit -l unlimited" },
+	{ "capture", true, false, try_capture, "no capture", "the lines above" },
 };
 
 void doctor__examine(struct doctor *d)
 {
+	bool lacking = capability_lacking();
+
 	libbpf_set_print(NULL);
 	*d = (struct doctor){
 		.findings = xcalloc(ARRAY_CNT(trials), sizeof(*d->findings)),
@@ -471,6 +440,9 @@ void doctor__examine(struct doctor *d)
 		f->name = trials[i].name;
 		f->cost = trials[i].cost;
 		f->way_out = trials[i].way_out;
+		/* of what the kernel has and does not allow a version or a setting says nothing */
+		if (trials[i].gated && lacking && (rc == -EPERM || rc == -EACCES))
+			f->way_out = "first the capabilities above";
 		f->state = !rc ? DOCTOR_OK : trials[i].needed ? DOCTOR_MISSING : DOCTOR_LIMITED;
 	}
 	/* it is what counts: the single trials only explain it */
