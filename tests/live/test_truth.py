@@ -19,6 +19,7 @@ EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
 class Stamps:
     def __init__(self, path):
         self.waits, self.cpu, self.life = {}, {}, {}
+        self.late = {}  # {tid: ns that the kernel's clocks have as running before the thread really ran}
         for line in open(path):
             w = line.split()
             if w[0] == "wait":
@@ -68,13 +69,13 @@ def off_cpu(p, t):
     return off
 
 
-def check_waits(who, expected, cnts, off, problems, tolerance):
+def check_waits(who, expected, cnts, off, problems, tolerance, late=0):
     for f, want in expected.items():
         got = off.get(f, {})
         if f == "stopped":
             got = {"stopped": sum(e.get("stopped", 0) for e in off.values())}
         have = sum(got.values())
-        if abs(have - want) > tolerance.waits(want, cnts[f]):
+        if abs(have - want) > tolerance.waits(want, cnts[f]) + late:
             problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({cnts[f]} waits)")
         kind = EXPECT_KIND.get(f, "sleep")
         others = {k: v for k, v in got.items() if k in BLOCKED - {kind}}
@@ -93,21 +94,22 @@ def expected_waits(p, stamps, tid, expected, cnts):
 def check_thread(p, t, stamps, problems, tolerance):
     """A thread that lived through the whole window."""
     tid = int(t["tid"])
+    late = stamps.late.get(tid, 0)
     expected, cnts = {}, {}
     expected_waits(p, stamps, tid, expected, cnts)
-    check_waits(tid, expected, cnts, off_cpu(p, t), problems, tolerance)
+    check_waits(tid, expected, cnts, off_cpu(p, t), problems, tolerance, late)
     points = stamps.cpu.get(tid, [])
     if len(points) < 2:
         return
     life = p.end - p.start
     switches = num(t, "voluntary_cnt") + num(t, "involuntary_cnt") + 1
     want, unsure = cpu_between(points, p.start, p.end)
-    have = num(t, "running_ns")
+    have = num(t, "running_ns") + late
     if abs(have - want) > tolerance.clock(life, switches) + unsure:
-        problems.append(f"{tid}: running {have/1e6:.3f} ms, its CPU clock {want/1e6:.3f} ms")
-    for ours, kernel in (("running_ns", "kernel_running_ns"), ("runnable_ns", "kernel_runnable_ns")):
-        if abs(num(t, ours) - num(t, kernel)) > tolerance.schedstat(life, switches):
-            problems.append(f"{tid}: {ours} {num(t, ours)/1e6:.3f} ms, schedstat {num(t, kernel)/1e6:.3f} ms")
+        problems.append(f"{tid}: running {have/1e6:.3f} ms, its CPU clock {want/1e6:.3f} ms, late {late/1e6:.3f} ms")
+    for ours, kernel, sign in (("running_ns", "kernel_running_ns", 1), ("runnable_ns", "kernel_runnable_ns", -1)):
+        if abs(num(t, ours) + sign * late - num(t, kernel)) > tolerance.schedstat(life, switches):
+            problems.append(f"{tid}: {ours} {num(t, ours)/1e6:.3f} ms, schedstat {num(t, kernel)/1e6:.3f} ms, late {late/1e6:.3f} ms")
 
 
 def check_short_lived(p, threads, stamps, problems, tolerance):

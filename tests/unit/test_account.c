@@ -351,7 +351,8 @@ static void replay_line(struct replay *r, const char *line)
 	}
 }
 
-static void replay_file(const char *path)
+/* Returns the number of events. */
+static size_t replay_file(const char *path)
 {
 	struct replay r = { 0 };
 	char line[256];
@@ -362,8 +363,9 @@ static void replay_file(const char *path)
 		replay_line(&r, line);
 	fclose(f);
 	print_message("%s: %zu events, %zu threads\n", path, r.event_cnt, r.books_cnt);
-	assert_true(r.event_cnt > 50 && r.books_cnt > 1);
+	assert_true(r.event_cnt > 1 && r.books_cnt > 1);
 	free(r.threads);
+	return r.event_cnt;
 }
 
 static void test_recorded(void **state)
@@ -371,7 +373,7 @@ static void test_recorded(void **state)
 	const char *folder = *state;
 	DIR *dir = opendir(folder);
 	struct dirent *e;
-	int cnt = 0;
+	size_t event_cnt = 0;
 
 	assert_non_null(dir);
 	while ((e = readdir(dir))) {
@@ -380,12 +382,11 @@ static void test_recorded(void **state)
 		if (e->d_name[0] == '.')
 			continue;
 		path = xasprintf("%s/%s", folder, e->d_name);
-		replay_file(path);
+		event_cnt += replay_file(path);
 		free(path);
-		cnt++;
 	}
 	closedir(dir);
-	assert_true(cnt >= 3);
+	assert_true(event_cnt > 500);
 }
 
 /* usage: test_account [FOLDER-OF-RECORDED-EVENTS] */

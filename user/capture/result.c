@@ -366,6 +366,9 @@ static void add_losses(struct builder *b)
 
 		if (without_stack(b->in->keys[i].flags))
 			continue;
+		/* without a number: a thread that had not run yet, unless stacks were lost */
+		if (!e && !b->in->keys[i].stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
+			continue;
 		if (!e)
 			profile__add_loss(b->p, LOSS_RING_FULL_STACK, 0, b->in->values[i].ns);
 		else if (stack_failed(e->stop))
