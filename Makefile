@@ -50,7 +50,7 @@ FUZZERS  := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS  := $(FUZZERS:%=%-replay)
 GOLDEN   := $(wildcard tests/golden/*/*.sh)
 LIVE     := $(wildcard tests/live/test_*.*)
-VM       := $(wildcard tests/vm/test_*.sh)
+VM       := $(wildcard tests/vm/test_*.*)
 BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
@@ -147,7 +147,7 @@ check-fuzz: $(REPLAYS) ## replay the fuzz corpus
 	$(Q)set -e; for r in $(REPLAYS); do n=$${r##*/fuzz_}; $$r tests/fuzz/corpus/$${n%-replay}; done
 check-live: $(BIN) $(WORKLOADS) $(TOOLS) ## tests on this machine's kernel (root)
 	$(Q)O=$(O) scripts/run-tests $(LIVE)
-check-vm: $(BIN) $(WORKLOADS) ## the live tests on other kernels, in emulation
+check-vm: $(BIN) $(WORKLOADS) $(O)/tests/unit/test_account ## the workloads on other kernels, in emulation (minutes)
 	$(Q)O=$(O) scripts/run-tests $(VM)
 bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as ratios
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done

@@ -17,14 +17,16 @@ struct where {
 __weak int cp_add_sum(struct cp_sum_key *key, u64 ns, u64 cnt)
 {
 	struct cp_sum *sum, first = {};
+	struct cp_sum_key on_stack;
 	long rc;
 
 	if (!key)
 		return 0;
-	sum = bpf_map_lookup_elem(&cp_sums, key);
+	on_stack = *key; /* verifier: 6.1 takes no argument's memory as a key */
+	sum = bpf_map_lookup_elem(&cp_sums, &on_stack);
 	if (!sum) {
-		rc = bpf_map_update_elem(&cp_sums, key, &first, BPF_NOEXIST);
-		sum = bpf_map_lookup_elem(&cp_sums, key);
+		rc = bpf_map_update_elem(&cp_sums, &on_stack, &first, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&cp_sums, &on_stack);
 		if (!sum) {
 			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL,
 			     ns);
@@ -186,9 +188,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	struct cp_event_thread *e;
 	u64 unsampled_ns = t->account.unsampled_ns;
 
-	if (t->reported)
+	if (t->first_ns >= cp_window.end_ns || __sync_lock_test_and_set(&t->reported, 1))
 		return;
-	t->reported = 1;
 	flush_unsampled(t, t->process);
 	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {

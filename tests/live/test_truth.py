@@ -4,12 +4,15 @@
 against the bracket that the thread put around the call; running time against the thread's CPU clock; life
 time exactly; the set of threads exactly. Tolerance: 1 % or 30 us a wait, whichever is more; a scenario may
 be tried again, since a virtual machine can lose its CPU between a stamp and the call that it brackets."""
-import os, subprocess, sys, tempfile, time
+import collections, os, subprocess, sys, tempfile, time
 from profile import *
 
-need_root()
 TRIES = 4
-DIR = tempfile.mkdtemp(prefix="causeprof-truth.")
+# How far we may be from the truth: functions of an amount in ns and of how many waits or switches it is made of.
+# "waits" holds for the stamps around waits, "clock" for the thread's CPU clock, "schedstat" for the kernel's books.
+Tolerance = collections.namedtuple("Tolerance", "waits clock schedstat")
+HERE = Tolerance(lambda ns, cnt: max(ns * 0.01, 30000 * cnt), lambda ns, cnt: max(ns * 0.01, 30000 * cnt),
+                 lambda ns, cnt: ns * 0.01 + 20000 * cnt)
 EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
 
 
@@ -65,13 +68,13 @@ def off_cpu(p, t):
     return off
 
 
-def check_waits(who, expected, cnts, off, problems):
+def check_waits(who, expected, cnts, off, problems, tolerance):
     for f, want in expected.items():
         got = off.get(f, {})
         if f == "stopped":
             got = {"stopped": sum(e.get("stopped", 0) for e in off.values())}
         have = sum(got.values())
-        if abs(have - want) > max(want * 0.01, 30000 * cnts[f]):
+        if abs(have - want) > tolerance.waits(want, cnts[f]):
             problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({cnts[f]} waits)")
         kind = EXPECT_KIND.get(f, "sleep")
         others = {k: v for k, v in got.items() if k in BLOCKED - {kind}}
@@ -87,12 +90,12 @@ def expected_waits(p, stamps, tid, expected, cnts):
             add(cnts, f, 1)
 
 
-def check_thread(p, t, stamps, problems):
+def check_thread(p, t, stamps, problems, tolerance):
     """A thread that lived through the whole window."""
     tid = int(t["tid"])
     expected, cnts = {}, {}
     expected_waits(p, stamps, tid, expected, cnts)
-    check_waits(tid, expected, cnts, off_cpu(p, t), problems)
+    check_waits(tid, expected, cnts, off_cpu(p, t), problems, tolerance)
     points = stamps.cpu.get(tid, [])
     if len(points) < 2:
         return
@@ -100,14 +103,14 @@ def check_thread(p, t, stamps, problems):
     switches = num(t, "voluntary_cnt") + num(t, "involuntary_cnt") + 1
     want, unsure = cpu_between(points, p.start, p.end)
     have = num(t, "running_ns")
-    if abs(have - want) > max(0.01 * life, 30000 * switches) + unsure:
+    if abs(have - want) > tolerance.clock(life, switches) + unsure:
         problems.append(f"{tid}: running {have/1e6:.3f} ms, its CPU clock {want/1e6:.3f} ms")
     for ours, kernel in (("running_ns", "kernel_running_ns"), ("runnable_ns", "kernel_runnable_ns")):
-        if abs(num(t, ours) - num(t, kernel)) > 0.01 * life + 20000 * switches:
+        if abs(num(t, ours) - num(t, kernel)) > tolerance.schedstat(life, switches):
             problems.append(f"{tid}: {ours} {num(t, ours)/1e6:.3f} ms, schedstat {num(t, kernel)/1e6:.3f} ms")
 
 
-def check_short_lived(p, threads, stamps, problems):
+def check_short_lived(p, threads, stamps, problems, tolerance):
     """Threads born or dead inside the window, together: single waits of some ms are too few to judge by."""
     expected, cnts, off = {}, {}, {}
     for t in threads:
@@ -115,7 +118,7 @@ def check_short_lived(p, threads, stamps, problems):
         for f, kinds in off_cpu(p, t).items():
             for kind, ns in kinds.items():
                 add(off.setdefault(f, {}), kind, ns)
-    check_waits("short-lived", expected, cnts, off, problems)
+    check_waits("short-lived", expected, cnts, off, problems, tolerance)
 
 
 def check_books(p, t, problems):
@@ -137,21 +140,9 @@ def check_set(p, stamps, problems):
         problems.append(f"thread {tid} is none of the workload's")
 
 
-def attempt(scenario, duration, extra=()):
-    stamps_path = os.path.join(DIR, scenario)
-    work = subprocess.Popen([f"{WORKLOADS}/truth", scenario, stamps_path])
-    time.sleep(1.0 if scenario == "many" else 0.3)
-    children = open(f"/proc/{work.pid}/task/{work.pid}/children").read().split() if scenario == "stopped" else []
-    try:
-        p = record(os.path.join(DIR, scenario + ".cprof"), "-p", ",".join([str(work.pid), *children]), "--duration", str(duration),
-                   "--per-thread", *extra)
-    finally:
-        work.terminate()
-        code = work.wait()
-    if code:
-        return [f"the workload was harmed: status {code}"]
-    stamps = Stamps(stamps_path)
-    stamps.main = work.pid
+def judge(scenario, p, stamps, main, tolerance=HERE):
+    """What is wrong with a profile of a scenario whose process was main: a list of lines."""
+    stamps.main = main
     stamps.extra_allowed = scenario in ("disk", "storm", "stopped")
     problems = []
     short = []
@@ -161,13 +152,29 @@ def attempt(scenario, duration, extra=()):
         if "born" in t.get("flags", "") or "died" in t.get("flags", ""):
             short.append(t)
         else:
-            check_thread(p, t, stamps, problems)
-    check_short_lived(p, short, stamps, problems)
+            check_thread(p, t, stamps, problems, tolerance)
+    check_short_lived(p, short, stamps, problems, tolerance)
     check_set(p, stamps, problems)
     checks = EXTRA.get(scenario)
     if checks:
         checks(p, stamps, problems)
     return problems
+
+
+def attempt(folder, scenario, duration, extra=()):
+    stamps_path = os.path.join(folder, scenario)
+    work = subprocess.Popen([f"{WORKLOADS}/truth", scenario, stamps_path])
+    time.sleep(1.0 if scenario == "many" else 0.3)
+    children = open(f"/proc/{work.pid}/task/{work.pid}/children").read().split() if scenario == "stopped" else []
+    try:
+        p = record(os.path.join(folder, scenario + ".cprof"), "-p", ",".join([str(work.pid), *children]), "--duration", str(duration),
+                   "--per-thread", *extra)
+    finally:
+        work.terminate()
+        code = work.wait()
+    if code:
+        return [f"the workload was harmed: status {code}"]
+    return judge(scenario, p, Stamps(stamps_path), work.pid)
 
 
 def extra_sleepers(p, stamps, problems):
@@ -194,18 +201,26 @@ def extra_storm(p, stamps, problems):
 EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm}
 SCENARIOS = [("ladder", 0.5), ("locks", 0.5), ("disk", 0.5), ("spinners", 0.5), ("spinner_sleeper", 0.5),
              ("dying", 0.5), ("throughout", 0.1), ("many", 0.1), ("straddle", 0.1), ("migrating", 0.5),
-             ("signals", 0.5), ("stopped", 0.5), ("storm", 0.5)]
-chosen = sys.argv[1:]
-failed = 0
-for scenario, duration in SCENARIOS:
-    if chosen and scenario not in chosen:
-        continue
-    for i in range(TRIES):
-        problems = attempt(scenario, duration)
-        if not problems:
-            break
-        print(f"     {scenario}, try {i + 1}:", *problems[:6], sep="\n       ")
-    print("FAIL" if problems else "ok  ", scenario)
-    failed += bool(problems)
-subprocess.run(["rm", "-rf", DIR])
-sys.exit(1 if failed else 0)
+             ("signals", 0.5), ("pending", 0.5), ("stopped", 0.5), ("storm", 0.5)]
+
+
+def main(chosen):
+    need_root()
+    folder = tempfile.mkdtemp(prefix="causeprof-truth.")
+    failed = 0
+    for scenario, duration in SCENARIOS:
+        if chosen and scenario not in chosen:
+            continue
+        for i in range(TRIES):
+            problems = attempt(folder, scenario, duration)
+            if not problems:
+                break
+            print(f"     {scenario}, try {i + 1}:", *problems[:6], sep="\n       ")
+        print("FAIL" if problems else "ok  ", scenario)
+        failed += bool(problems)
+    subprocess.run(["rm", "-rf", folder])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

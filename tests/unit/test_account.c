@@ -368,12 +368,11 @@ static void replay_file(const char *path)
 
 static void test_recorded(void **state)
 {
-	static const char folder[] = "tests/fixtures/account";
+	const char *folder = *state;
 	DIR *dir = opendir(folder);
 	struct dirent *e;
 	int cnt = 0;
 
-	(void)state;
 	assert_non_null(dir);
 	while ((e = readdir(dir))) {
 		char *path;
@@ -389,8 +388,10 @@ static void test_recorded(void **state)
 	assert_true(cnt >= 3);
 }
 
-int main(void)
+/* usage: test_account [FOLDER-OF-RECORDED-EVENTS] */
+int main(int argc, char **argv)
 {
+	static char fixtures[] = "tests/fixtures/account";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sleep_and_wake),
 		cmocka_unit_test(test_early_wakeup_is_cleared),
@@ -404,7 +405,7 @@ int main(void)
 		cmocka_unit_test(test_unseen_switch_out),
 		cmocka_unit_test(test_born),
 		cmocka_unit_test(test_close),
-		cmocka_unit_test(test_recorded),
+		cmocka_unit_test_prestate(test_recorded, argc > 1 ? argv[1] : fixtures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ struct stamp {
 };
 
 enum {
-	STAMPS_MAX = 1 << 14
+	STAMPS_MAX = 1 << 16
 };
 
 struct log {
@@ -462,6 +462,43 @@ static void run_signals(void)
 	pthread_join(t, NULL);
 }
 
+/* sleeps that find a signal pending: it comes between the call and the sleep. Many calls a stamp. */
+NOINLINE static void sleep_pending(uint64_t ns)
+{
+	uint64_t until_ns = now_ns() + ns;
+
+	while (now_ns() < until_ns)
+		sleep_ns(1000000);
+	asm volatile("");
+}
+
+static void *pending(void *arg)
+{
+	(void)arg;
+	begin_log();
+	atomic_store(&signal_target, mine->tid);
+	while (!over())
+		WAIT(sleep_pending, 20000000);
+	end_thread();
+	return NULL;
+}
+
+static void run_pending(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	pthread_t t;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	t = spawn(pending, NULL);
+	while (!over()) {
+		sleep_ns(3000000);
+		for (uint64_t until_ns = now_ns() + 1000000; now_ns() < until_ns;)
+			if (atomic_load(&signal_target))
+				syscall(SYS_tgkill, getpid(), signal_target, SIGUSR1);
+	}
+	pthread_join(t, NULL);
+}
+
 /* a stopped process: the parent stops and continues it, and stamps for it */
 static void run_stopped(void)
 {
@@ -522,6 +559,7 @@ static const struct {
 	{ "straddle", run_straddle },
 	{ "migrating", run_migrating },
 	{ "signals", run_signals },
+	{ "pending", run_pending },
 	{ "stopped", run_stopped },
 	{ "storm", run_storm },
 };

@@ -226,7 +226,7 @@ double match_model_score(const struct match_model *m, const struct match_request
 
 void match_model_clear(struct match_model *m)
 {
-	if (m->weights) /* not there before the first trace */
+	if (m->weights)
 		memset(m->weights, 0, (size_t)m->dists_cnt * GAP_BINS * sizeof(double));
 	memset(m->mix, 0, (size_t)mix_row(m, m->classes, 0) * MATCH_TRIGGERS * sizeof(double));
 	memset(m->counts, 0, (size_t)m->classes * m->endpoints * MATCH_COUNTS * sizeof(double));

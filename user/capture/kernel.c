@@ -115,7 +115,7 @@ static int load_error(int rc, struct err *err)
 			"the kernel refuses the programs for want of %s: run as root, or add "
 			"what is missing (causeprof doctor tells how)",
 			lacking);
-	if (rc == -EPERM || rc == -EACCES)
+	if (rc == -EPERM) /* -EACCES is the verifier, when no capability is missing */
 		return err_set(
 			err, rc,
 			"the kernel refuses the programs in spite of CAP_BPF and CAP_PERFMON: "
