@@ -256,7 +256,8 @@ static void print_notes(const struct capture_opts *c)
 {
 	struct buf notes = { 0 };
 
-	capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
+	if (!capability_lacking()) /* else there is no capture to be limited */
+		capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
 	fputs(buf_str(&notes), stderr);
 	buf_free(&notes);
 }
