@@ -92,7 +92,7 @@ def near(ns, _cnt):
     return ns * ALLOWED["share"] + ALLOWED["fixed_ms"] * 1e6
 
 
-IN_VM = test_truth.Tolerance(near, near, near)
+IN_VM = test_truth.Tolerance(near, near, near, 1)
 # here a stamp is not a wait: many sleeps a stamp; a lock that was free; the parent stamps for its child
 NOT_COUNTED = {"sleep_pending", "wait_for_a", "wait_for_b", "stopped"}
 
