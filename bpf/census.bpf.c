@@ -181,6 +181,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 			cp_interval_done(t, &w, &first);
 			cp_interval_done(t, &w, &second);
 		}
+		t->done = 1;
 	}
 	report_thread(t, task, cp_window.end_ns);
 	return 0;

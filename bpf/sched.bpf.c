@@ -118,8 +118,12 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	struct pieces pieces = {};
 	struct cp_process *p;
 
-	if (!may_account(t, sw->now_ns))
+	if (!may_account(t, sw->now_ns)) {
+		/* accounted already, but the census may come too late to report it */
+		if ((sw->prev_state & STATE_DEAD) && t->done)
+			report_thread(t, task, cp_window.end_ns);
 		return;
+	}
 	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
 	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
 	if (cp_account_out(t, sw, &pieces)) {

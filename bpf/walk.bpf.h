@@ -40,6 +40,8 @@ struct walk {
 	u64 ip, sp, bp, bx, di;
 	u64 reg[8]; /* by enum row_reg */
 	u64 ucontext;
+	u64 returns; /* struct return_instance *: return addresses that uretprobes replaced; mostly 0 */
+	u64 trampoline;		      /* what they were replaced by */
 	u64 window_start, window_end; /* user addresses that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
 	u32 known;		  /* enum walk_known */
@@ -380,6 +382,20 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 	return true;
 }
 
+/* A return address that is the trampoline of uretprobes, ours or anybody's: the kernel remembers the real one
+ * by the slot on the stack that it took it from. 0 if it does not. */
+static __always_inline u64 original_return(const struct walk *w, u64 slot)
+{
+	struct return_instance *r = (void *)w->returns;
+
+	for (int i = 0; i < 64 && r; i++) { /* the kernel's own limit of nested return probes */
+		if (BPF_CORE_READ(r, stack) == slot)
+			return BPF_CORE_READ(r, orig_ret_vaddr);
+		r = BPF_CORE_READ(r, next);
+	}
+	return 0;
+}
+
 static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool census)
 {
 	struct walk *w = c->walk;
@@ -432,6 +448,8 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		w->stop = WALK_UNREADABLE;
 		return 1;
 	}
+	if (w->returns && ra == w->trampoline)
+		ra = original_return(w, cfa - 8);
 	w->sp = cfa;
 	w->ip = ra;
 	w->caller = 1;
@@ -446,6 +464,16 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 static long walk_step_current(u32 i, struct walk_ctx *c)
 {
 	return walk_step(i, c, false);
+}
+
+static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
+{
+	w->returns = w->trampoline = 0;
+	if (!bpf_core_field_exists(task->utask) || !task->utask)
+		return;
+	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
+	if (w->returns)
+		w->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *c,
@@ -476,6 +504,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 		w->stop = p && p->generation ? CP_STOP_MAPS_CHANGED : CP_STOP_NO_ROWS;
 		return false;
 	}
+	find_return_probes(w, task);
 	w->space = p->space;
 	w->mapping = w->mapping_at = range->mapping;
 	w->mapping_cnt = range->mapping_cnt;

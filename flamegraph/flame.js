@@ -391,11 +391,13 @@ function start(svg) {
 		draw();
 		saveState();
 	}
-	/* A hit inside of a hit is not counted again. */
+	/* A hit inside of a hit is not counted again; in the view of a frame that lies in a hit, all of it is one. */
 	function showMatched() {
-		var d = tables(), sum = 0;
+		var d = tables(), sum = 0, i = zoomed;
 		if (!hits) { matched.textContent = " "; return; }
-		for (var i = zoomed; i <= d.last[zoomed]; i++)
+		while (i > 0 && !hits[i]) i = d.parent[i];
+		if (i > 0 && i < zoomed) sum = d.width[zoomed];
+		for (i = sum ? d.n : zoomed; i <= d.last[zoomed]; i++)
 			if (hits[i]) { sum += d.width[i]; i = d.last[i]; }
 		var pct = 100 * sum / d.width[zoomed];
 		matched.textContent = "Matched: " + (pct === 100 ? pct : pct.toFixed(1)) + "% (" + words(sum) + ")";

@@ -19,16 +19,21 @@ static double self_width(const struct flame_tree *t, uint32_t node, enum flame_w
 
 static void sum_widths(struct flame_layout *l, const struct flame_tree *t, enum flame_width_by by)
 {
-	l->widths = xcalloc(t->node_cnt, sizeof(*l->widths));
-	for (size_t n = 0; by != FLAME_BY_UNION && n < t->node_cnt; n++)
-		l->widths[n] = flame_tree__total(t, (uint32_t)n,
-						 by == FLAME_BY_AFTER ? FLAME_AFTER : FLAME_BEFORE);
-	if (by != FLAME_BY_UNION)
+	enum flame_side side = by == FLAME_BY_BEFORE ? FLAME_BEFORE : FLAME_AFTER;
+	double *w;
+
+	l->widths = t->totals;
+	if (by != FLAME_BY_UNION && t->col_cnt == 1 && t->col_side[0] == side)
 		return;
+	l->widths = w = l->own_widths = xcalloc(t->node_cnt, sizeof(*w));
 	for (size_t n = t->node_cnt; n--;) {
-		l->widths[n] += self_width(t, (uint32_t)n, by);
+		if (by != FLAME_BY_UNION) {
+			w[n] = flame_tree__total(t, (uint32_t)n, side);
+			continue;
+		}
+		w[n] += self_width(t, (uint32_t)n, by);
 		if (n)
-			l->widths[t->nodes[n].parent] += l->widths[n];
+			w[t->nodes[n].parent] += w[n];
 	}
 }
 
@@ -107,7 +112,7 @@ int flame_layout__make(struct flame_layout *l, const struct flame_tree *t,
 void flame_layout__fini(struct flame_layout *l)
 {
 	free(l->boxes);
-	free(l->widths);
+	free(l->own_widths);
 	*l = (struct flame_layout){ 0 };
 }
 

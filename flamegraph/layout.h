@@ -23,8 +23,9 @@ struct flame_layout {
 	double total; /* weight of the whole width */
 	double sum;   /* weight that is there; total - sum stays empty on the right */
 	double px_per_weight;
-	size_t pruned_cnt; /* subtrees left out for being narrower than min_width */
-	double *widths;	   /* of each node */
+	size_t pruned_cnt;    /* subtrees left out for being narrower than min_width */
+	const double *widths; /* of each node */
+	double *own_widths;   /* NULL where the tree's totals are the widths */
 };
 
 /* 0, or -ENODATA when nothing has a width. Free with flame_layout__fini in both cases. */

@@ -27,9 +27,28 @@ struct sched_info {
 	unsigned long long run_delay;
 } CORE;
 
+struct xol_area {
+	unsigned long vaddr;
+} CORE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} CORE;
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} CORE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} CORE;
+
 struct mm_struct {
 	struct {
 		unsigned long exec_vm;
+		struct uprobes_state uprobes_state;
 	} CORE;
 } CORE;
 
@@ -65,6 +84,7 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct sched_info sched_info;
+	struct uprobe_task *utask;
 } CORE;
 
 struct linux_binprm;

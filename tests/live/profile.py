@@ -26,7 +26,8 @@ class Profile:
             if word == "header":
                 self.header.update(fields(rest))
             elif word == "loss":
-                self.loss[rest.split(" events")[0].strip('"')] = fields(rest)
+                loss = fields(rest)
+                self.loss[loss["cause"]] = loss
             else:
                 number, _, rest2 = rest.partition(" ")
                 table = self.tables.setdefault(word, {})

@@ -70,10 +70,20 @@ __attribute__((noinline)) static void drap(int n, ...)
 	sink += (long)v[n & 7] + p[0] + fib(3);
 }
 
+/* Its CFA counts from rbp, which drap restores before it returns. */
+__attribute__((noinline)) static int around_drap(int n)
+{
+	volatile char *p = alloca((size_t)n);
+
+	p[0] = (char)n;
+	drap(n, 1, 2, 3, 4, 5, 6, 7, 8);
+	return p[0];
+}
+
 static void run_realigned(void)
 {
 	for (int i = 1; i < 4; i++)
-		drap(i * 33, 1, 2, 3, 4, 5, 6, 7, 8);
+		sink += around_drap(i * 33);
 }
 
 __attribute__((noinline)) static int vla(int n)
@@ -194,6 +204,36 @@ static void run_longjmp(void)
 		jump_from(5);
 }
 
+/* A call that does not return, as the last instruction of a function: its return address is the start of the
+ * next function, which has other rules. */
+void ends_in_call(void (*f)(void));
+__asm__(".text\n"
+	".type ends_in_call, @function\n"
+	"ends_in_call:\n"
+	".cfi_startproc\n"
+	"sub $24, %rsp\n"
+	".cfi_adjust_cfa_offset 24\n"
+	"call *%rdi\n"
+	".cfi_endproc\n"
+	".type comes_after, @function\n"
+	"comes_after:\n"
+	".cfi_startproc\n"
+	"nop\n"
+	"ret\n"
+	".cfi_endproc\n");
+
+static void does_not_return(void)
+{
+	sink += fib(3);
+	longjmp(jump, 1);
+}
+
+static void run_noreturn(void)
+{
+	if (!setjmp(jump))
+		ends_in_call(does_not_return);
+}
+
 static _Unwind_Reason_Code on_frame(struct _Unwind_Context *ctx, void *arg)
 {
 	(void)arg;
@@ -219,7 +259,7 @@ static const struct work works[] = {
 	{ "vdso", run_vdso, 3000, false },	     { "signals", run_signals, 5000, false },
 	{ "lazy", run_lazy, 25000, false },	     { "coroutine", run_coroutine, 5000, true },
 	{ "longjmp", run_longjmp, 3000, false },     { "vfork", run_vfork, 1000, false },
-	{ "backtrace", run_backtrace, 8000, false },
+	{ "noreturn", run_noreturn, 3000, false },   { "backtrace", run_backtrace, 8000, false },
 };
 
 #endif

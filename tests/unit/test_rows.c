@@ -181,6 +181,8 @@ static const struct code_case *code_cases(size_t *cnt)
 	CASE("another expression", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_CFA_EXPR, 0, 0),
 	     DW_CFA_def_cfa_expression, 2, DW_OP_breg7, 8);
 	CASE("unknown instruction", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_BAD, 0, 0), NEXT, 0x3f);
+	CASE("nonsense after a change", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_BAD, 0, 0), NEXT,
+	     DW_CFA_def_cfa_offset, 16, NEXT, DW_CFA_def_cfa_offset, 24, NEXT, 0x3f);
 	CASE("restore without remember", 1, ROW(ROW_UNSUPPORTED, ROW_WHY_BAD, 0, 0), NEXT,
 	     DW_CFA_restore_state);
 	CASE("cut off", 0, ROW(ROW_UNSUPPORTED, ROW_WHY_BAD, 0, 0), DW_CFA_def_cfa_expression, 99);

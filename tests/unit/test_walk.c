@@ -18,6 +18,7 @@
 
 struct tally {
 	uint64_t step_cnt, same_cnt, diff_cnt, early_cnt;
+	struct walk_stack last;
 	uint64_t stop_cnt[16], why_cnt[ROW_WHY_MAX]; /* how the walks over rows ended */
 	uint64_t kind_cnt[32];			     /* rows that frame 0 used */
 };
@@ -72,11 +73,16 @@ static void compare(struct target *t, void *oracle, const struct walk_regs *regs
 	struct walk_stack ours, theirs;
 	bool same;
 
-	if (rbp_is_wrong(t, regs)) {
+	walk_rows(&t->space, regs, &ours);
+	if (rbp_is_wrong(
+		    t, regs)) { /* no oracle, but the callers are those of the instruction before */
+		ours.frames[0] = tally->last.frames[0];
+		tally->diff_cnt +=
+			ours.frame_cnt != tally->last.frame_cnt || !agree(&ours, &tally->last);
 		tally->early_cnt++;
 		return;
 	}
-	walk_rows(&t->space, regs, &ours);
+	tally->last = ours;
 	unwinder_libunwind.walk(oracle, regs, &theirs);
 	tally->step_cnt++;
 	tally->stop_cnt[ours.stop]++;
@@ -185,7 +191,14 @@ static void test_every_instruction(void **state)
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
 		struct tally tally = { 0 };
 		int status;
-		pid_t pid = fork();
+		pid_t pid;
+
+#ifdef __SANITIZE_ADDRESS__
+		/* the sanitizer's own vfork keeps the return address where libunwind cannot find it */
+		if (!strcmp(works[i].name, "vfork"))
+			continue;
+#endif
+		pid = fork();
 
 		assert_true(pid >= 0);
 		if (!pid)

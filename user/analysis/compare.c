@@ -99,7 +99,7 @@ static struct moments *collect(const struct ccct *c)
 	}
 	for (size_t i = 0; i < c->group_cnt; i++) {
 		const struct ccct_group *g = &c->groups[i];
-		const struct ccct_cell *cells = c->cells + g->first_cell;
+		const struct ccct_cell *cells = g->cell_cnt ? c->cells + g->first_cell : NULL;
 
 		for (uint32_t k = 0; k < g->cell_cnt; k++)
 			sums[c->paths[cells[k].path].frame] += (double)cells[k].exclusive_ns;

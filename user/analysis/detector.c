@@ -87,8 +87,9 @@ static double high_quantile(double *values, size_t cnt)
 
 static struct detector_row row_of(const struct vector_set *set, size_t i)
 {
-	return (struct detector_row){ set->cells + set->row_off[i],
-				      set->row_off[i + 1] - set->row_off[i], 0 };
+	size_t cnt = set->row_off[i + 1] - set->row_off[i];
+
+	return (struct detector_row){ cnt ? set->cells + set->row_off[i] : NULL, cnt, 0 };
 }
 
 /* Median and spread of each opinion over held-out rows. */

@@ -226,7 +226,8 @@ double match_model_score(const struct match_model *m, const struct match_request
 
 void match_model_clear(struct match_model *m)
 {
-	memset(m->weights, 0, m->weights ? (size_t)m->dists_cnt * GAP_BINS * sizeof(double) : 0);
+	if (m->weights)
+		memset(m->weights, 0, (size_t)m->dists_cnt * GAP_BINS * sizeof(double));
 	memset(m->mix, 0, (size_t)mix_row(m, m->classes, 0) * MATCH_TRIGGERS * sizeof(double));
 	memset(m->counts, 0, (size_t)m->classes * m->endpoints * MATCH_COUNTS * sizeof(double));
 	m->tid_sums[0] = m->tid_sums[1] = 0;

@@ -22,7 +22,7 @@
 
 enum {
 	NESTING_CHILDREN_MAX = 64,     /* looked at for o and s */
-	NESTING_CANDIDATES_MAX = 4096, /* of a node at once; the oldest are given up, counted */
+	NESTING_CANDIDATES_MAX = 1024, /* of a node at once; the oldest are given up, counted */
 };
 
 struct nesting_opts {

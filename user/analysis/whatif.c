@@ -67,7 +67,8 @@ static size_t list_kids(struct whatif *w, const struct spantree *t, uint32_t spa
 		if (!(t->flags[kid] & NODE_OUTSIDE) && t->start_ns[kid] < t->end_ns[kid])
 			w->kids[cnt++] = kid;
 	}
-	memcpy(w->by_end, w->kids, cnt * sizeof(*w->kids));
+	if (cnt)
+		memcpy(w->by_end, w->kids, cnt * sizeof(*w->kids));
 	if (cnt > 1) {
 		qsort_r(w->kids, cnt, sizeof(*w->kids), by_start, (void *)(uintptr_t)t);
 		qsort_r(w->by_end, cnt, sizeof(*w->by_end), by_end, (void *)(uintptr_t)t);

@@ -13,6 +13,7 @@
 
 #include "gen/causeprof.skel.h"
 #include "user/base/mem.h"
+#include "user/capture/capability.h"
 #include "user/capture/sampler.h"
 #include "user/model/kinds.h"
 
@@ -102,15 +103,23 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 
 static int load_error(int rc, struct err *err)
 {
+	const char *lacking = capability_lacking();
+
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(
 			err, rc,
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
-	if (rc == -EPERM || (rc == -EACCES && geteuid()))
+	if ((rc == -EPERM || rc == -EACCES) && lacking)
 		return err_set(
 			err, rc,
-			"the kernel refuses to load the programs: run as root, or with CAP_BPF and "
-			"CAP_PERFMON (causeprof doctor tells what is missing)");
+			"the kernel refuses the programs for want of %s: run as root, or add "
+			"what is missing (causeprof doctor tells how)",
+			lacking);
+	if (rc == -EPERM) /* -EACCES is the verifier, when no capability is missing */
+		return err_set(
+			err, rc,
+			"the kernel refuses the programs in spite of CAP_BPF and CAP_PERFMON: "
+			"a container, seccomp or lockdown (causeprof doctor tells which)");
 	if (rc == -ENOMEM)
 		return err_set(err, rc, "no memory for the kernel's maps (locked memory limit?)");
 	return err_set(

@@ -10,6 +10,7 @@
 #include "bpf/row.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
+#include "user/capture/code_maps.h"
 
 enum {
 	TRIM_SEARCH_FRAMES = 16
@@ -49,6 +50,7 @@ struct builder {
 	size_t process_cap;
 	uint32_t *threads;	   /* parallel to events.threads */
 	struct index thread_index; /* by tid: the last one that had it */
+	struct code_maps maps;
 };
 
 static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i,
@@ -92,6 +94,9 @@ static uint32_t add_names(struct builder *b, uint64_t space, uint64_t addr, uint
 
 		if (!space)
 			f.kind = FRAME_KERNEL;
+		else
+			f.mapping =
+				code_maps_find(&b->maps, b->p, space, addr - (pc == SYM_PC_RETURN));
 		b->frames = xgrow(b->frames, &b->frame_cap, b->frame_cnt + 1, sizeof(*b->frames));
 		b->frames[b->frame_cnt++] = profile__add_frame(b->p, &f);
 	}
@@ -243,6 +248,8 @@ static void add_processes(struct builder *b)
 		memset(b->processes + old_cap, 0,
 		       (b->process_cap - old_cap) * sizeof(*b->processes));
 		b->processes[e->event.process] = profile__add_process(b->p, &pr);
+		code_maps_add(&b->maps, b->p, b->in->symbolizer, e->space,
+			      b->processes[e->event.process]);
 	}
 }
 
@@ -374,6 +381,7 @@ static void add_losses(struct builder *b)
 
 static void builder_fini(struct builder *b)
 {
+	code_maps_free(&b->maps);
 	free(b->named);
 	index_free(&b->named_index);
 	free(b->frames);
@@ -384,10 +392,49 @@ static void builder_fini(struct builder *b)
 	index_free(&b->thread_index);
 }
 
+struct queries {
+	struct sym_query *items;
+	size_t cnt, cap;
+};
+
+static void add_queries(const struct builder *b, struct queries *q, uint32_t stack,
+			uint32_t process)
+{
+	const struct cp_event_stack *e = events_stack(b->in->events, stack);
+	const struct event_process *pr = events_process(b->in->events, process);
+	const __u64 *frames = e ? e->frames + e->kernel_cnt : NULL;
+
+	if (!e || !pr || !pr->space)
+		return;
+	for (size_t i = 0; i < e->user_cnt; i++) {
+		bool exact = !i || bit(e->signal_mask, i - 1);
+
+		q->items = xgrow(q->items, &q->cap, q->cnt + 1, sizeof(*q->items));
+		q->items[q->cnt++] = (struct sym_query){
+			.proc_key = pr->space,
+			.addr = frames[i],
+			.pc = exact ? SYM_PC_EXACT : SYM_PC_RETURN,
+		};
+	}
+}
+
+/* Files are read in the sandbox, where one question for all addresses costs no more than one for each. */
+static void prepare_names(struct builder *b)
+{
+	struct queries q = { 0 };
+
+	for (size_t i = 0; i < b->in->sum_cnt; i++)
+		if (!without_stack(b->in->keys[i].flags))
+			add_queries(b, &q, b->in->keys[i].stack, b->in->keys[i].process);
+	symbolizer__prepare_user(b->in->symbolizer, q.items, q.cnt);
+	free(q.items);
+}
+
 int result_build(const struct result_input *in, struct profile *p, struct err *err)
 {
 	struct builder b = { .in = in, .p = p };
 
+	prepare_names(&b);
 	add_processes(&b);
 	add_threads(&b);
 	add_sums(&b);

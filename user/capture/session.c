@@ -19,6 +19,7 @@
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
 #include "user/capture/result.h"
+#include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
 
 enum {
@@ -35,6 +36,7 @@ struct session {
 	struct kernel *kernel;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
+	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct events events;
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
@@ -165,12 +167,18 @@ static int take_census(struct session *s, struct err *err)
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
-	struct sym_opts sym_opts = { 0 };
+	struct sym_opts sym_opts = { .debuginfod = true };
 	int rc;
 
 	s->opts = opts;
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
+	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
+	if (rc) {
+		session__close(s);
+		return rc;
+	}
+	sym_opts.sandbox = s->sandbox;
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
 	s->events.ctx = s;
@@ -367,6 +375,7 @@ void session__close(struct session *s)
 	kernel__close(s->kernel);
 	spaces__free(s->spaces);
 	symbolizer__free(s->symbolizer);
+	sandbox_close(s->sandbox);
 	events_free(&s->events);
 	free(s);
 }

@@ -44,6 +44,7 @@ struct spaces {
 	uint32_t *blocks;
 	struct cp_mapping *mappings;
 	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
+	uint64_t prepared_mapping_cnt;
 	struct spaces_stats stats;
 };
 
@@ -175,9 +176,12 @@ void spaces__prepare(struct spaces *s, pid_t pid)
 
 	if (maps_read(&maps, pid, NULL))
 		return;
-	for (size_t i = 0; i < maps.cnt; i++)
-		if (maps.entries[i].perms & MAPS_EXEC)
-			file_of(s, pid, &maps.entries[i]);
+	for (size_t i = 0; i < maps.cnt; i++) {
+		if (!(maps.entries[i].perms & MAPS_EXEC))
+			continue;
+		file_of(s, pid, &maps.entries[i]);
+		s->prepared_mapping_cnt++;
+	}
 	maps_free(&maps);
 }
 
@@ -201,7 +205,7 @@ struct spaces_sizes spaces__sizes(const struct spaces *s)
 	return (struct spaces_sizes){
 		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
 		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
-		.mapping_cnt = MAPPINGS_MIN,
+		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2, MAPPINGS_MIN),
 	};
 }
 

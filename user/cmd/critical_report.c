@@ -6,6 +6,7 @@
 #include "user/analysis/ccct_graph.h"
 #include "user/base/escape.h"
 #include "user/base/json.h"
+#include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/cmd/critical.h"
 
@@ -62,6 +63,32 @@ static void put_column(struct buf *out, int64_t ns)
 	buf_free(&b);
 }
 
+/* How much smaller the critical paths are than the traces. */
+static void print_reduction(const struct ccct *c, struct buf *out)
+{
+	bool *on_path = xcalloc(c->frame_cnt + 1, sizeof(*on_path));
+	bool *seen = xcalloc(c->frame_cnt + 1, sizeof(*seen));
+	size_t paths = 0, paths_on = 0, frames = 0, frames_on = 0;
+	struct ccct_graph all;
+
+	ccct_graph__fill(&all, c, SPAN_NONE, 0, 100);
+	for (size_t i = 0; i < c->path_cnt; i++) {
+		paths++;
+		paths_on += all.paths[i].freq > 0;
+		seen[c->paths[i].frame] = true;
+		on_path[c->paths[i].frame] |= all.paths[i].freq > 0;
+	}
+	for (size_t i = 0; i < c->frame_cnt; i++) {
+		frames += seen[i];
+		frames_on += on_path[i];
+	}
+	buf_printf(out, "%zu of %zu operations and %zu of %zu call paths lie on critical paths\n",
+		   frames_on, frames, paths_on, paths);
+	ccct_graph__free(&all);
+	free(on_path);
+	free(seen);
+}
+
 static void print_totals(const struct ccct *c, struct buf *out)
 {
 	const struct ccct_totals *t = &c->totals;
@@ -84,6 +111,8 @@ static void print_totals(const struct ccct *c, struct buf *out)
 			   (double)path_spans / (double)c->trace_cnt,
 			   (double)spans / (double)c->trace_cnt);
 	buf_puts(out, "\n");
+	if (c->trace_cnt)
+		print_reduction(c, out);
 	if (t->cut_ns)
 		buf_printf(
 			out,

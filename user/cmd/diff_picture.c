@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flamegraph/html.h"
 #include "flamegraph/tree.h"
 #include "user/analysis/diff_report.h"
 #include "user/base/mem.h"
@@ -68,8 +69,29 @@ static void describe(const struct diff *d, struct flame_opts *o)
 		o->count_name = d->unit;
 }
 
-static int draw(const struct drawing *g, const struct diff_picture_options *opts, struct buf *out,
-		struct err *err)
+/* A page has the three widths as tabs, the chosen one first; an SVG has the chosen one. */
+static int put(const struct drawing *g, struct flame_opts *o, bool html, struct buf *out,
+	       struct err *err)
+{
+	static const char *const labels[] = { "width: after", "width: before",
+					      "width: larger of both" };
+	struct flame_opts opts[3];
+	struct flame_tab tabs[3];
+
+	if (!html)
+		return flame_svg(g->tree, o, out, err);
+	for (int i = 0; i < 3; i++) {
+		int width = ((int)o->width_by + i) % 3;
+
+		opts[i] = *o;
+		opts[i].width_by = (enum flame_width_by)width;
+		tabs[i] = (struct flame_tab){ labels[width], g->tree, &opts[i] };
+	}
+	return flame_html(tabs, 3, NULL, out, err);
+}
+
+static int draw(const struct drawing *g, const struct diff_picture_options *opts, bool html,
+		struct buf *out, struct err *err)
 {
 	uint8_t *self = xcalloc(g->tree->node_cnt + 1, 1),
 		*subtree = xcalloc(g->tree->node_cnt + 1, 1);
@@ -88,11 +110,19 @@ static int draw(const struct drawing *g, const struct diff_picture_options *opts
 	make_mask(g, self, subtree);
 	if (g->d->method != DIFF_NO_TEST)
 		o.mask = (struct flame_mask){ self, subtree, g->tree->node_cnt };
-	rc = flame_svg(g->tree, &o, out, err);
+	rc = put(g, &o, html, out, err);
 	buf_free(&caption);
 	free(self);
 	free(subtree);
 	return rc;
+}
+
+static bool is_html(const char *path)
+{
+	size_t n = strlen(path);
+
+	return (n > 5 && !strcmp(path + n - 5, ".html")) ||
+	       (n > 4 && !strcmp(path + n - 4, ".htm"));
 }
 
 int diff_picture__save(const struct diff *d, const struct diff_picture_options *opts,
@@ -108,7 +138,7 @@ int diff_picture__save(const struct diff *d, const struct diff_picture_options *
 		if (d->nodes[order[i]].self[0] > 0 || d->nodes[order[i]].self[1] > 0)
 			add_stack(&g, order[i]);
 	flame_tree__finish(g.tree);
-	rc = draw(&g, opts, &out, err);
+	rc = draw(&g, opts, is_html(path), &out, err);
 	if (!rc)
 		rc = outfile_put(path, mode, buf_str(&out), out.len_bytes, err);
 	flame_tree__free(g.tree);

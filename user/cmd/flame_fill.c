@@ -10,7 +10,9 @@
 #include "user/analysis/fold.h"
 #include "user/base/mem.h"
 #include "user/exchange/exchange.h"
+#include "user/cmd/flame_chart.h"
 #include "user/cmd/flame_wakers.h"
+#include "user/cmd/stack_names.h"
 #include "user/store/format.h"
 
 const char *const flame_by_words[] = { "nothing", "lane",    "class", "thread",
@@ -76,6 +78,14 @@ static void add_stack(struct flame_fill *f, const struct flame_str *frames, size
 		return;
 	frames = arrange(f, frames, &cnt, weights[0].cls);
 	flame_tree__add(f->tree, frames, cnt, weights, weight_cnt);
+}
+
+void flame_fill__stack(struct flame_fill *f, struct stack_names *names,
+		       const struct flame_weight *weight)
+{
+	const struct flame_str *frames = stack_names_frames(names);
+
+	add_stack(f, frames, names->cnt, weight, 1);
 }
 
 /* Folded text ------------------------------------------------------------------------------------------ */
@@ -207,6 +217,22 @@ static bool is_folded(struct input *in)
 	return !format || !strcmp(format->name, "folded");
 }
 
+static int fill_profile(struct flame_fill *f, const struct profile *p, const char *path,
+			struct err *err)
+{
+	const char *what = f->wakers ? "who woke whom" : "when";
+
+	if (!f->wakers && f->tree->merge == FLAME_MERGE_ALL) {
+		flame_fill__profile(f, p);
+		return 0;
+	}
+	if (f->wakers ? flame_fill__wakers(f, p) : flame_fill__chart(f, p))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s has no intervals, which tell %s; record it with --intervals", path,
+		       what);
+}
+
 int flame_fill__file(struct flame_fill *f, const char *path, const struct source_options *source,
 		     struct err *err)
 {
@@ -220,14 +246,7 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
-		if (!rc && !f->wakers)
-			flame_fill__profile(f, p);
-		else if (!rc && !flame_fill__wakers(f, p))
-			rc = err_set(
-				err, -EINVAL,
-				"%s has no intervals, which tell who woke whom; record it with "
-				"--intervals",
-				path);
+		rc = rc ? rc : fill_profile(f, p, path, err);
 	}
 	if (!f->kept)
 		f->kept = p;

@@ -57,6 +57,10 @@ int flame_fill__file(struct flame_fill *f, const char *path, const struct source
 /* All stacks of another tree, under this one's filter, lanes and direction. */
 void flame_fill__derive(struct flame_fill *f, const struct flame_tree *from);
 void flame_fill__profile(struct flame_fill *f, const struct profile *p);
+/* One stack, under the filter, lanes and direction. */
+struct stack_names;
+void flame_fill__stack(struct flame_fill *f, struct stack_names *names,
+		       const struct flame_weight *weight);
 void flame_fill__fini(struct flame_fill *f); /* the tree stays the caller's */
 
 /* How a picture shows this profile's values: time, bytes, or its own unit. */

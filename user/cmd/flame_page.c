@@ -3,10 +3,9 @@
 #include "user/cmd/flame_page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "user/base/mem.h"
-#include "user/model/nametree.h"
+#include "user/cmd/stack_names.h"
 
 enum {
 	TAB_MAX = 6,
@@ -103,38 +102,21 @@ struct heat_fill {
 	struct flame_fill *fill;
 	uint32_t *node_of; /* by stack: 1 + node, for the process seen last with it */
 	uint32_t *process_of;
+	struct stack_names names;
 };
 
 static uint32_t find_node(struct heat_fill *hf, uint32_t stack, uint32_t process)
 {
-	const struct profile *p = hf->p;
-	struct flame_str *names = NULL;
-	struct buf text = { 0 };
-	uint32_t *frames = NULL;
-	size_t frame_cap = 0, frame_cnt, *ends;
-	const char *comm = profile__str(p, p->processes.items[process].comm_sid);
+	const struct flame_str *frames;
 
 	if (hf->node_of[stack] && hf->process_of[stack] == process)
 		return hf->node_of[stack] - 1;
-	frame_cnt = profile__frames(p, stack, &frames, &frame_cap);
-	names = xcalloc(frame_cnt + 1, sizeof(*names));
-	ends = xcalloc(frame_cnt + 1, sizeof(*ends));
-	names[0] = (struct flame_str){ comm, strlen(comm) };
-	for (size_t i = 0; i < frame_cnt; i++) {
-		frame_label(p, frames[i], NAMETREE_SUFFIXES, &text);
-		ends[i] = text.len_bytes;
-	}
-	for (size_t i = 0; i < frame_cnt; i++) {
-		size_t start = i ? ends[i - 1] : 0;
-
-		names[i + 1] = (struct flame_str){ buf_str(&text) + start, ends[i] - start };
-	}
-	hf->node_of[stack] = 1 + flame_tree__add(hf->fill->tree, names, frame_cnt + 1, NULL, 0);
+	stack_names_reset(&hf->names);
+	stack_names_put_comm(&hf->names, hf->p, process);
+	stack_names_put_stack(&hf->names, hf->p, stack, false);
+	frames = stack_names_frames(&hf->names);
+	hf->node_of[stack] = 1 + flame_tree__add(hf->fill->tree, frames, hf->names.cnt, NULL, 0);
 	hf->process_of[stack] = process;
-	free(ends);
-	free(names);
-	free(frames);
-	buf_free(&text);
 	return hf->node_of[stack] - 1;
 }
 
@@ -185,6 +167,7 @@ void flame_heat_init(struct flame_heat *h, struct flame_fill *f, const struct pr
 		add_interval(&hf, &p->intervals.items[i]);
 	free(hf.node_of);
 	free(hf.process_of);
+	stack_names_free(&hf.names);
 }
 
 void flame_heat_fini(struct flame_heat *h)

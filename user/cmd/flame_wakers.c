@@ -3,10 +3,9 @@
 #include "user/cmd/flame_wakers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "user/base/mem.h"
-#include "user/model/nametree.h"
+#include "user/cmd/stack_names.h"
 
 struct wait {
 	uint32_t thread;
@@ -18,14 +17,7 @@ struct chain {
 	const struct profile *p;
 	struct wait *waits; /* by thread, then by end */
 	size_t wait_cnt;
-	/* the path in the making: names in text, their ends in ends */
-	struct buf text;
-	size_t *ends;
-	size_t cnt, ends_cap;
-	struct flame_str *frames;
-	size_t frames_cap;
-	uint32_t *stack; /* scratch */
-	size_t stack_cap;
+	struct stack_names names; /* the path in the making */
 };
 
 static int compare_waits(const void *pa, const void *pb)
@@ -78,38 +70,18 @@ static const struct interval *last_wait(const struct chain *c, uint32_t thread, 
 	return &c->p->intervals.items[c->waits[lo - 1].interval];
 }
 
-static void end_frame(struct chain *c)
-{
-	c->ends = xgrow(c->ends, &c->ends_cap, c->cnt + 1, sizeof(*c->ends));
-	c->ends[c->cnt++] = c->text.len_bytes;
-}
-
 static void put_comm(struct chain *c, uint32_t thread)
 {
-	uint32_t process = c->p->threads.items[thread].process;
-
-	buf_puts(&c->text, profile__str(c->p, c->p->processes.items[process].comm_sid));
-	end_frame(c);
-}
-
-static void put_stack(struct chain *c, uint32_t stack, bool turned)
-{
-	size_t cnt = profile__frames(c->p, stack, &c->stack, &c->stack_cap);
-
-	for (size_t i = 0; i < cnt; i++) {
-		frame_label(c->p, c->stack[turned ? cnt - 1 - i : i], NAMETREE_SUFFIXES, &c->text);
-		end_frame(c);
-	}
+	stack_names_put_comm(&c->names, c->p, c->p->threads.items[thread].process);
 }
 
 static void put_chain(struct chain *c, const struct interval *iv)
 {
 	put_comm(c, iv->thread);
-	put_stack(c, iv->stack, false);
+	stack_names_put_stack(&c->names, c->p, iv->stack, false);
 	for (int hop = 0; hop < FLAME_HOPS_MAX && iv && iv->waker; hop++) {
-		buf_puts(&c->text, "--");
-		end_frame(c);
-		put_stack(c, iv->waker_stack, true);
+		stack_names_put(&c->names, "--");
+		stack_names_put_stack(&c->names, c->p, iv->waker_stack, true);
 		put_comm(c, iv->waker);
 		iv = last_wait(c, iv->waker, iv->start_ns, iv->end_ns);
 	}
@@ -123,16 +95,9 @@ static void add_chain(struct flame_fill *f, struct chain *c, const struct interv
 		.cls = iv->kind <= FLAME_IDLE ? iv->kind : FLAME_NONE,
 	};
 
-	buf_reset(&c->text);
-	c->cnt = 0;
+	stack_names_reset(&c->names);
 	put_chain(c, iv);
-	c->frames = xgrow(c->frames, &c->frames_cap, c->cnt, sizeof(*c->frames));
-	for (size_t i = 0; i < c->cnt; i++) {
-		size_t start = i ? c->ends[i - 1] : 0;
-
-		c->frames[i] = (struct flame_str){ buf_str(&c->text) + start, c->ends[i] - start };
-	}
-	flame_tree__add(f->tree, c->frames, c->cnt, &w, 1);
+	flame_fill__stack(f, &c->names, &w);
 }
 
 uint64_t flame_fill__wakers(struct flame_fill *f, const struct profile *p)
@@ -147,11 +112,7 @@ uint64_t flame_fill__wakers(struct flame_fill *f, const struct profile *p)
 		add_chain(f, &c, &p->intervals.items[i]);
 		cnt++;
 	}
-	f->stack_cnt += cnt;
 	free(c.waits);
-	free(c.ends);
-	free(c.frames);
-	free(c.stack);
-	buf_free(&c.text);
+	stack_names_free(&c.names);
 	return cnt;
 }

@@ -263,7 +263,7 @@ static int report(char **paths, int cnt, const struct critical_options *o, struc
 				     "traces in there: neither Jaeger nor OTLP, or empty");
 	if (!rc)
 		rc = result(&run, o, &out, err);
-	if (!rc && out.len_bytes)
+	if (!rc && !o->write)
 		rc = outfile_put(o->output ? o->output : "-", OUTFILE_REPLACE, buf_str(&out),
 				 out.len_bytes, err);
 	if (rc)

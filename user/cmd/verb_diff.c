@@ -58,7 +58,7 @@ static const struct opt options[] = {
 	  0, 0, NULL },
 	{ "top", 0, OPT_U64, offsetof(struct diff_values, top), "N",
 	  "rows of each table (default 20)", 1, 1000000, NULL },
-	{ "output", 'o', OPT_STRING, offsetof(struct diff_values, output), "FILE.svg",
+	{ "output", 'o', OPT_STRING, offsetof(struct diff_values, output), "FILE.svg|.html",
 	  "also draw the difference: red grew, blue shrank, grey is noise; \"-\" instead of the report",
 	  0, 0, NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct diff_values, force), NULL,

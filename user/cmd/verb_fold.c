@@ -8,6 +8,7 @@
 #include "user/analysis/fold.h"
 #include "user/base/buf.h"
 #include "user/cmd/command.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/folded_form.h"
 #include "user/cmd/operand.h"
 #include "user/cmd/profile_source.h"
@@ -16,6 +17,7 @@ static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL 
 static const char *const units[] = { "us", "ns", NULL };
 
 struct settings {
+	struct filter_options filter;
 	const char *out_path, *kinds;
 	bool force, annotate, delimiter, user_only, kernel_only, unfold_asleep;
 	int root, unit;
@@ -45,6 +47,7 @@ static const struct opt options[] = {
 	{ "output", 'o', OPT_STRING, AT(out_path), "FILE",
 	  "Write to FILE instead of standard output", 0, 0, NULL },
 	{ "force", 0, OPT_FLAG, AT(force), NULL, "Replace FILE if it exists", 0, 0, NULL },
+	FILTER_OPTIONS(struct settings),
 	{ 0 },
 };
 
@@ -86,13 +89,16 @@ static int run(int argc, char **argv, struct err *err)
 	int status = parse(argc, argv, &s, &form, &path, err);
 
 	if (status)
-		return status;
-	if (source_load(path, &source, &p, err))
-		return STATUS_FAILED;
+		goto out;
+	status = STATUS_FAILED;
+	if (source_load(path, &source, &p, err) || filter_profile(p, &s.filter, err))
+		goto out;
 	folded_form__put(p, &form, &text);
 	if (!text.len_bytes && p->sums.cnt)
 		folded_form__tell_empty(p, stderr);
 	status = operand__put(s.out_path, s.force, &text, err);
+out:
+	filter_options_free(&s.filter);
 	buf_free(&text);
 	profile__free(p);
 	return status;

@@ -16,6 +16,7 @@
 #include "user/base/outfile.h"
 #include "user/base/num.h"
 #include "user/base/outfile.h"
+#include "user/capture/capability.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
@@ -250,6 +251,16 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	return rc;
 }
 
+/* What this user may not see does not stop a capture; it is said before it starts. */
+static void print_notes(const struct capture_opts *c)
+{
+	struct buf notes = { 0 };
+
+	capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
+	fputs(buf_str(&notes), stderr);
+	buf_free(&notes);
+}
+
 static int predict(const struct record_opts *o, const struct capture_opts *c, struct err *err)
 {
 	struct buf line = { 0 };
@@ -398,6 +409,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 		rc = capture_output__check(&out, err);
 	if (!rc)
 		rc = predict(o, &c, err);
+	if (!rc)
+		print_notes(&c);
 	if (!rc)
 		rc = capture(o, &c, &p, err);
 	if (!rc) {

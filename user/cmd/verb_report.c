@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "user/cmd/command.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/operand.h"
 #include "user/cmd/profile_source.h"
 #include "user/cmd/report.h"
@@ -13,6 +14,7 @@
 static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
 
 struct settings {
+	struct filter_options filter;
 	uint64_t top_cnt, width_cols;
 	double min_percent;
 	const char *kinds;
@@ -42,6 +44,7 @@ static const struct opt options[] = {
 	  "Show the stacks of threads that never ran", 0, 0, NULL },
 	{ "width", 0, OPT_U64, AT(width_cols), "COLUMNS", "Width of a line", 0, 1e6, NULL },
 	{ "json", 0, OPT_FLAG, AT(json), NULL, "Everything as JSON", 0, 0, NULL },
+	FILTER_OPTIONS(struct settings),
 	{ 0 },
 };
 
@@ -97,11 +100,14 @@ static int run(int argc, char **argv, struct err *err)
 	int status = parse(argc, argv, &s, &opts, &path, err);
 
 	if (status)
-		return status;
-	if (source_load(path, &source, &p, err))
-		return STATUS_FAILED;
+		goto out;
+	status = STATUS_FAILED;
+	if (source_load(path, &source, &p, err) || filter_profile(p, &s.filter, err))
+		goto out;
 	put_report(p, &s, &opts, &text);
 	status = operand__put(NULL, false, &text, err);
+out:
+	filter_options_free(&s.filter);
 	buf_free(&text);
 	profile__free(p);
 	return status;

@@ -165,7 +165,8 @@ static int emit_first(struct span_reader *r, size_t cnt, bool trimming, struct e
 			rc = span_reader__emit(r, &t->trace, err);
 		trace__free(&t->trace);
 	}
-	memmove(o->traces, o->traces + cnt, (o->trace_cnt - cnt) * sizeof(*o->traces));
+	if (cnt < o->trace_cnt)
+		memmove(o->traces, o->traces + cnt, (o->trace_cnt - cnt) * sizeof(*o->traces));
 	o->trace_cnt -= cnt;
 	index_reset(&o->index);
 	for (size_t i = 0; i < o->trace_cnt; i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen/otlp.pb-c.h"
+#include "gen/otlp_trace.pb-c.h"
 #include "user/base/mem.h"
 #include "user/exchange/otlp.h"
 
@@ -95,7 +95,7 @@ static size_t hex(const ProtobufCBinaryData *id, char *out, size_t cap)
 	return len * 2;
 }
 
-static const char *text_of(const Otlp__AnyValue *v)
+static const char *text_of(const Otlptrace__AnyValue *v)
 {
 	if (!v)
 		return "";
@@ -107,7 +107,7 @@ static bool time_ok(uint64_t ns)
 	return ns <= (uint64_t)SPAN_TIME_MAX_NS;
 }
 
-static void keep_span(struct span_reader *r, const Otlp__Span *p)
+static void keep_span(struct span_reader *r, const Otlptrace__Span *p)
 {
 	struct span s = { .kind = p->kind >= 0 && p->kind < SPAN_KIND_MAX ? (uint8_t)p->kind : 0 };
 	char id[64];
@@ -137,7 +137,7 @@ static void keep_span(struct span_reader *r, const Otlp__Span *p)
 	s.parent_sid = otlp_id_sid(t, id, hex(&p->parent_span_id, id, sizeof(id)));
 	s.operation_sid = strtab_add(&t->strings, p->name);
 	for (size_t i = 0; i < p->n_attributes; i++) {
-		const Otlp__KeyValue *a = p->attributes[i];
+		const Otlptrace__KeyValue *a = p->attributes[i];
 		const char *text = text_of(a->value);
 		int tag = span_tag_find(a->key, strlen(a->key));
 
@@ -151,12 +151,12 @@ static void keep_span(struct span_reader *r, const Otlp__Span *p)
 
 static int keep_resource(struct span_reader *r, const void *data, size_t len, struct err *err)
 {
-	Otlp__ResourceSpans *m = otlp__resource_spans__unpack(NULL, len, data);
+	Otlptrace__ResourceSpans *m = otlptrace__resource_spans__unpack(NULL, len, data);
 
 	if (!m)
 		return err_set(err, -EINVAL, "%s: a damaged ResourceSpans message", r->path);
 	for (size_t i = 0; m->resource && i < m->resource->n_attributes; i++) {
-		const Otlp__KeyValue *a = m->resource->attributes[i];
+		const Otlptrace__KeyValue *a = m->resource->attributes[i];
 		const char *text = text_of(a->value);
 
 		otlp_resource_tag(r, span_tag_find(a->key, strlen(a->key)), text, strlen(text));
@@ -164,7 +164,7 @@ static int keep_resource(struct span_reader *r, const void *data, size_t len, st
 	for (size_t i = 0; i < m->n_scope_spans; i++)
 		for (size_t k = 0; k < m->scope_spans[i]->n_spans; k++)
 			keep_span(r, m->scope_spans[i]->spans[k]);
-	otlp__resource_spans__free_unpacked(m, NULL);
+	otlptrace__resource_spans__free_unpacked(m, NULL);
 	otlp_resource_end(r);
 	return otlp_trim(r, err);
 }

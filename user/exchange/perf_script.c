@@ -194,9 +194,8 @@ static bool make_key(const char *line, size_t len_bytes, struct line_key *k)
 
 static struct cache_slot *slot_of(struct perf_reader *r, const struct line_key *k, bool *is_hit)
 {
-	uint64_t hash =
-		hash_bytes(k->name, k->name_bytes) * 31 + hash_bytes(k->module, k->module_bytes);
-	struct cache_slot *slot = &r->cache[hash % CACHE_SLOTS];
+	/* the module seldom differs for one name; where it does, the two take turns */
+	struct cache_slot *slot = &r->cache[hash_bytes(k->name, k->name_bytes) % CACHE_SLOTS];
 
 	*is_hit = slot->name_bytes == k->name_bytes && slot->module_bytes == k->module_bytes &&
 		  !memcmp(slot->text, k->name, k->name_bytes) &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The wake-up graph over two hops: a lock, whose holder waited for a disk, which a third thread flushed.
+# The flame chart of threads, and the wake-up graph over two hops: a lock, whose holder waited for a disk, which a third thread flushed.
 . tests/golden/lib.sh
 cat > "$T/p.txt" <<'P'
 causeprof-text 1
@@ -16,5 +16,6 @@ interval start_ns=20 end_ns=90 thread=2 stack="main;idle" kind=sleep
 P
 "$cp" load "$T/p.txt" -o "$T/p.cprof"
 "$cp" flame --wakers --static --plain "$T/p.cprof" | grep -o '<title>[^<]*</title><rect x="[^"]*" y="[^"]*"' | sed 's/<[^>]*>/ /g; s/<rect//' | expect wakers
+"$cp" flame --flamechart --static --plain "$T/p.cprof" | grep -o '<title>[^<]*</title><rect x="[^"]*" y="[^"]*"' | sed 's/<[^>]*>/ /g; s/<rect//' | expect chart
 "$cp" load tests/golden/fold/server.txt -o "$T/s.cprof"
 fails 1 "$cp" flame --wakers "$T/s.cprof" 2>&1 | sed "s|$T|T|" | expect wakers_none

@@ -19,6 +19,8 @@ printf 'srv;main;read;-;schedule 3000000\nsrv;main;lock;-;schedule 500000\n' > "
 	echo "-- only read"; $cp export --only read "$T/both.cprof" 2>&1
 	echo "-- without /^(read|lock)$/"; $cp export --without '/^(read|lock)$/' "$T/both.cprof" 2>&1
 	echo "-- base main, two deep"; $cp export --base main --max-depth 2 "$T/both.cprof" 2>&1
+	echo "-- fold and report, filtered"; $cp fold --only read --unit ns "$T/both.cprof" 2>&1
+	$cp report --tree --base main "$T/both.cprof" 2>&1
 	echo "-- nothing left"; fails 1 "$cp" export --only nothing "$T/both.cprof"
 	fails 1 "$cp" export --only '/(/' "$T/both.cprof"
 } | expect merge

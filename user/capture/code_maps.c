@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "user/capture/code_maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/base/hash.h"
+#include "user/base/mem.h"
+
+static const struct code_maps_space *find_space(const struct code_maps *c, uint64_t space)
+{
+	struct index_iter it = index_find(&c->index, hash_u64(space));
+
+	for (; index_hit(&c->index, &it); index_next(&c->index, &it))
+		if (c->spaces[it.elem].space == space)
+			return &c->spaces[it.elem];
+	return NULL;
+}
+
+static void add_mapping(struct profile *p, const struct sym_mapping *from, uint32_t process)
+{
+	struct mapping m = {
+		.start = from->start,
+		.end = from->end,
+		.off_bytes = from->off_bytes,
+		.path_sid = profile__string(p, from->path),
+		.build_id_bytes = from->build_id_bytes,
+		.process = process,
+	};
+
+	memcpy(m.build_id, from->build_id, sizeof(m.build_id));
+	profile__add_mapping(p, &m);
+}
+
+void code_maps_add(struct code_maps *c, struct profile *p, const struct symbolizer *s,
+		   uint64_t space, uint32_t process)
+{
+	struct code_maps_space entry = { .space = space };
+	const struct sym_mapping *list;
+	size_t cnt;
+
+	if (find_space(c, space))
+		return;
+	list = symbolizer__mappings(s, space, &cnt);
+	entry.first = (uint32_t)p->mappings.cnt;
+	entry.cnt = (uint32_t)cnt;
+	for (size_t i = 0; i < cnt; i++)
+		add_mapping(p, &list[i], process);
+	index_add(&c->index, hash_u64(space), (uint32_t)c->cnt);
+	c->spaces = xgrow(c->spaces, &c->cap, c->cnt + 1, sizeof(*c->spaces));
+	c->spaces[c->cnt++] = entry;
+}
+
+uint32_t code_maps_find(const struct code_maps *c, const struct profile *p, uint64_t space,
+			uint64_t addr)
+{
+	const struct code_maps_space *s = find_space(c, space);
+	uint32_t low = s ? s->first : 0, end = s ? s->first + s->cnt : 0, high = end;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (p->mappings.items[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < end && p->mappings.items[low].start <= addr ? low : 0;
+}
+
+void code_maps_free(struct code_maps *c)
+{
+	free(c->spaces);
+	index_free(&c->index);
+	memset(c, 0, sizeof(*c));
+}
