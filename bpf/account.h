@@ -127,6 +127,15 @@ ACCOUNT_INLINE __u32 account_off_kind(const struct account_switch *sw)
 	return account_blocked_kind(sw->prev_state);
 }
 
+/* part of whole, applied to ns: ns * part / whole, in steps of 1 us, or 0.3 ms for wholes of more than a minute,
+ * so that the product fits 64 bits up to 2^50 ns (13 days). */
+ACCOUNT_INLINE __u64 account_share_ns(__u64 ns, __u64 part_ns, __u64 whole_ns)
+{
+	if (whole_ns >> 36)
+		return ((ns >> 18) * (part_ns >> 18) / ((whole_ns >> 18) + 1)) << 18;
+	return ns * (part_ns >> 10) / ((whole_ns >> 10) + 1);
+}
+
 /* Cuts [start, end) to the window. */
 ACCOUNT_INLINE void account_clip(struct account_piece *p, const struct account_window *w,
 				 __u64 start_ns, __u64 end_ns, __u32 kind)

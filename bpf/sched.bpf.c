@@ -39,12 +39,12 @@ static __always_inline void look_at_witness(struct cp_thread *t, struct task_str
 	if (now_ns > cp_window.end_ns)
 		kept_ns -= now_ns - cp_window.end_ns;
 	if (kept_ns < whole_ns && whole_ns)
-		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
+		gained_ns = account_share_ns(gained_ns, kept_ns, whole_ns);
 	t->exec_ns += gained_ns;
 	if (t->run_since_ns <= cp_window.start_ns)
 		waited_ns = 0; /* the wait for this stay was over before the window */
 	else if (t->wait_kept_ns < t->wait_whole_ns)
-		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
+		waited_ns = account_share_ns(waited_ns, t->wait_kept_ns, t->wait_whole_ns);
 	t->delay_ns += waited_ns;
 }
 
@@ -133,8 +133,10 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
 		t->flags |= CP_THREAD_DIED;
-		report_thread(t, task,
-			      sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
+		if (sw->now_ns > cp_window.start_ns)
+			report_thread(t, task,
+				      sw->now_ns < cp_window.end_ns ? sw->now_ns :
+								      cp_window.end_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
 		t->process = p ? p->id : 0;
@@ -244,6 +246,7 @@ int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 {
+	struct cp_process *p;
 	struct cp_thread *t;
 
 	if (!cp_config.all && !follows(bpf_get_current_task_btf(), task))
@@ -254,7 +257,13 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 		return 0;
 	}
 	identify(t, task);
+	if (task->flags & PF_KTHREAD)
+		t->flags |= CP_THREAD_KERNEL;
 	process_forked(bpf_get_current_task_btf(), task, clone_flags);
+	/* of its first wait for a CPU, and of a life without any wait */
+	p = process_of(task);
+	t->process = p ? p->id : 0;
+	t->stack = CP_STACK_NEW;
 	return 0;
 }
 
@@ -272,6 +281,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
 	process_changed(task, CP_PROCESS_EXEC);
+	p = process_of(task);
+	t->process = p ? p->id : 0;
 	return 0;
 }
 
