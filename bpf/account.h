@@ -84,7 +84,7 @@ struct account_piece {
 
 struct account_switch {
 	__u64 now_ns;
-	__u64 ran_ns; /* what the kernel's run time clock gained since the thread last left a CPU */
+	__u64 ran_ns; /* what the kernel's run time clock gained since the open piece began */
 	__u32 prev_state;
 	__u8 preempt;
 	__u8 on_rq;

@@ -186,9 +186,8 @@ static __always_inline void report_thread(struct cp_thread *t, struct task_struc
 	struct cp_event_thread *e;
 	u64 unsampled_ns = t->account.unsampled_ns;
 
-	if (t->reported)
+	if (__sync_lock_test_and_set(&t->reported, 1))
 		return;
-	t->reported = 1;
 	flush_unsampled(t, t->process);
 	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {

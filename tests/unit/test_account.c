@@ -392,9 +392,10 @@ static void test_recorded(void **state)
 /* Long stays on a CPU must not overflow. */
 static void test_share(void **state)
 {
-	static const uint64_t wholes_ns[] = { 5000,	       1000000,	       1000000000,
-					      68000000000,     70000000000,    3600000000000,
-					      604800000000000, 1100000000000000 };
+	static const uint64_t wholes_ns[] = {
+		5000,	     1000000,	    1000000000,	     68000000000,
+		70000000000, 3600000000000, 604800000000000, 1100000000000000
+	};
 
 	(void)state;
 	assert_int_equal(account_share_ns(0, 0, 0), 0);

@@ -94,11 +94,24 @@ static void frames(void **state)
 
 static void escapes_read_back(void **state)
 {
-	static const char *const names[] = { "f",	 "a;b",	  "\n\r;", "\\x3b", "\\\\x3b",
-					     "\\x5cx3b", "C:\\x", "\\x41", "",
-					     "\x1b[31m\a\t\x7f", "\xc2\x9b" "31m",
-					     "\xe2\x80\xae" "evil", "\xff\xfe", "\xc2",
-					     "caf\xc3\xa9", "\\x1b" };
+	static const char *const names[] = { "f",
+					     "a;b",
+					     "\n\r;",
+					     "\\x3b",
+					     "\\\\x3b",
+					     "\\x5cx3b",
+					     "C:\\x",
+					     "\\x41",
+					     "",
+					     "\x1b[31m\a\t\x7f",
+					     "\xc2\x9b"
+					     "31m",
+					     "\xe2\x80\xae"
+					     "evil",
+					     "\xff\xfe",
+					     "\xc2",
+					     "caf\xc3\xa9",
+					     "\\x1b" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_CNT(names); i++) {

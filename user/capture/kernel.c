@@ -103,10 +103,11 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 static int load_error(int rc, const struct capture_opts *opts, struct err *err)
 {
 	if (opts->btf_path)
-		return err_set(err, rc,
-			       "the programs cannot be loaded with the types of %s (--btf): is it the "
-			       "BTF of this kernel?",
-			       opts->btf_path);
+		return err_set(
+			err, rc,
+			"the programs cannot be loaded with the types of %s (--btf): is it the "
+			"BTF of this kernel?",
+			opts->btf_path);
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(
 			err, rc,
@@ -158,11 +159,13 @@ static int attach_tracepoints(struct kernel *k, struct err *err)
 	struct bpf_program *const programs[] = {
 		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
 		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_free,
 	};
 	struct bpf_link **const links[] = {
 		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
 		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
 		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_free,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {

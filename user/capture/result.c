@@ -354,7 +354,6 @@ static bool stack_failed(int stop)
 	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
 }
 
-
 /* Why time has no stack: a number without frames is a full ring's; no number at all is of several causes, and
  * goes to the first that happened. */
 static int cause_without_frames(const struct result_input *in, uint32_t id)
