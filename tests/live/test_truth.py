@@ -196,6 +196,14 @@ def extra_storm(p, stamps, problems):
     names = {pr.get("comm") for pr in p.processes.values()}
     if "true" not in names:
         problems.append(f"no child ran true: {names}")
+    early = [t["tid"] for t in p.threads.values() if t.get("first_ns") == "unknown"]
+    if early:
+        problems.append(f"threads that died before the window are in it: {early[:3]}")
+    orphans = [t["tid"] for t in p.threads.values() if not int(t.get("process", 0))]
+    if orphans:
+        problems.append(f"{len(orphans)} threads belong to no process: {orphans[:3]}")
+    if "ring full: stack" not in p.loss and any("[walk stopped: frames lost]" in str(p.frames(s.get("stack"))) for s in p.sums):
+        problems.append("frames of new threads count as lost")
     for s in p.sums:
         frames = [f for f in p.frames(s.get("stack"))]
         modules = {m.rsplit("/", 1)[-1] for _, m, k in frames if k == "user"}

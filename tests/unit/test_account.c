@@ -389,12 +389,32 @@ static void test_recorded(void **state)
 	assert_true(event_cnt > 500);
 }
 
+/* Long stays on a CPU must not overflow. */
+static void test_share(void **state)
+{
+	static const uint64_t wholes_ns[] = {
+		5000,	     1000000,	    1000000000,	     68000000000,
+		70000000000, 3600000000000, 604800000000000, 1100000000000000
+	};
+
+	(void)state;
+	assert_int_equal(account_share_ns(0, 0, 0), 0);
+	for (size_t i = 0; i < sizeof(wholes_ns) / sizeof(wholes_ns[0]); i++) {
+		uint64_t whole_ns = wholes_ns[i], part_ns = whole_ns / 4 * 3, got_ns;
+		uint64_t step_ns = whole_ns >> 36 ? 1 << 18 : 1 << 10;
+
+		got_ns = account_share_ns(whole_ns, part_ns, whole_ns);
+		assert_in_range(got_ns, part_ns > 3 * step_ns ? part_ns - 3 * step_ns : 0, part_ns);
+	}
+}
+
 /* usage: test_account [FOLDER-OF-RECORDED-EVENTS] */
 int main(int argc, char **argv)
 {
 	static char fixtures[] = "tests/fixtures/account";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sleep_and_wake),
+		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_early_wakeup_is_cleared),
 		cmocka_unit_test(test_preempted_is_never_blocked),
 		cmocka_unit_test(test_states),

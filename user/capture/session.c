@@ -274,7 +274,7 @@ int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_
 		if (tick)
 			tick(ctx, now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
 		if (!targets_alive(s))
-			stop_early(s, now_ns);
+			stop_early(s, clock_ns(CLOCK_MONOTONIC));
 	}
 	if (rc)
 		return rc;

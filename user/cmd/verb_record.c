@@ -13,7 +13,6 @@
 #include "gen/version.h"
 #include "user/base/buf.h"
 #include "user/base/mem.h"
-#include "user/base/outfile.h"
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/capability.h"
@@ -344,6 +343,15 @@ static int save_raw(const struct session *s, const char *path, struct err *err)
 	return rc;
 }
 
+static int check_raw(const char *path, struct err *err)
+{
+	struct outfile *f = NULL;
+	int rc = outfile_open(path, OUTFILE_REPLACE, &f, err);
+
+	outfile_close(f);
+	return rc;
+}
+
 static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
 		   struct err *err)
 {
@@ -408,6 +416,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 	status = rc ? STATUS_USAGE : STATUS_FAILED;
 	if (!rc) /* before the capture: after it a file in the way would cost the capture */
 		rc = capture_output__check(&out, err);
+	if (!rc && o->raw_path)
+		rc = check_raw(o->raw_path, err);
 	if (!rc)
 		rc = predict(o, &c, err);
 	if (!rc)
