@@ -431,7 +431,8 @@ static const struct {
 
 void doctor__examine(struct doctor *d)
 {
-	bool lacking = capability_lacking();
+	bool lacking =
+		capability_lacking() || !in_first_namespace("/proc/self/ns/user", FIRST_USER_NS);
 
 	libbpf_set_print(NULL);
 	*d = (struct doctor){
@@ -447,7 +448,7 @@ void doctor__examine(struct doctor *d)
 		f->way_out = trials[i].way_out;
 		/* of what the kernel has and does not allow a version or a setting says nothing */
 		if (trials[i].gated && lacking && (rc == -EPERM || rc == -EACCES))
-			f->way_out = "first the capabilities above";
+			f->way_out = "first what is missing above";
 		f->state = !rc ? DOCTOR_OK : trials[i].needed ? DOCTOR_MISSING : DOCTOR_LIMITED;
 	}
 	/* it is what counts: the single trials only explain it */
