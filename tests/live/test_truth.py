@@ -32,9 +32,9 @@ class Stamps:
 
 
 def own_function(frames):
-    """The leaf-most frame that is the workload's own."""
+    """The leaf-most frame that is the workload's own; a signal handler's time is that of what it interrupted."""
     for name, module, kind in frames:
-        if module.endswith("/truth"):
+        if module.endswith("/truth") and name != "on_signal":
             return name
     return None
 
