@@ -23,6 +23,9 @@ enum {
 	TRAMPOLINE_POP_R11 = 15, /* offsets behind the instructions; trampoline_words() */
 	TRAMPOLINE_POP_RCX = 16,
 	TRAMPOLINE_BYTES = 17,
+	/* thread_info.flags, which BTF does not name; the other one is unused in each kernel that has one */
+	TIF_UPROBE = 1 << 8,
+	TIF_UPROBE_TO_6_17 = 1 << 12,
 };
 
 /* Register sets: what is known of the frame being looked at. */
@@ -44,7 +47,8 @@ struct walk {
 	u64 reg[8]; /* by enum row_reg */
 	u64 ucontext;
 	u64 returns; /* struct return_instance *: return addresses that uretprobes replaced; mostly 0 */
-	u64 trampoline;		      /* what they were replaced by */
+	u64 trampoline; /* what they were replaced by */
+	u64 breakpoint; /* 1: ip lies behind a uprobe's int3 that is still to be handled */
 	u64 window_start, window_end; /* user addresses that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
 	u32 known;		  /* enum walk_known */
@@ -502,11 +506,14 @@ static long walk_step_current(u32 i, struct walk_ctx *c)
 
 static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
 {
-	w->returns = w->trampoline = 0;
+	w->returns = w->trampoline = w->breakpoint = 0;
 	if (!bpf_core_field_exists(task->utask) || !task->utask)
 		return;
 	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
 	w->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	/* otherwise the original instruction is being stepped over, elsewhere */
+	if (!BPF_CORE_READ(task, utask, active_uprobe))
+		w->breakpoint = !!(task->thread_info.flags & (TIF_UPROBE | TIF_UPROBE_TO_6_17));
 }
 
 static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *c,
@@ -549,7 +556,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
-	w->ip = regs->ip;
+	w->ip = regs->ip - w->breakpoint;
 	w->sp = regs->sp;
 	w->bp = regs->bp;
 	w->bx = regs->bx;
