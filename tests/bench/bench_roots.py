@@ -19,6 +19,7 @@ START = {"_start", "__libc_start_main", "__libc_start_main@@GLIBC_2.34", "__libc
 DIR = tempfile.mkdtemp(prefix="causeprof-roots.")
 QUIET = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 started = []
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends, too
 
 
 def run(*command, **kw):
