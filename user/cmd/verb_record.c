@@ -31,7 +31,8 @@ enum {
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
+	bool all, user_threads, kernel_threads, user_only, kernel_only, intervals, verify,
+		per_thread, force, strict, picture;
 	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
@@ -51,6 +52,10 @@ static const struct opt options[] = {
 	{ "tid", 't', OPT_LIST, OFF(tids), "TID[,TID]", "Watch these threads only" },
 	{ "thread", 'L', OPT_LIST, OFF(tids), "TID[,TID]", "The same as -t" },
 	{ "all", 'a', OPT_FLAG, OFF(all), NULL, "Watch every thread of the machine" },
+	{ "user-threads-only", 'u', OPT_FLAG, OFF(user_threads), NULL,
+	  "Watch the threads of all processes, not the kernel's own" },
+	{ "kernel-threads-only", 'k', OPT_FLAG, OFF(kernel_threads), NULL,
+	  "Watch the kernel's own threads only" },
 	{ "duration", 0, OPT_SECONDS, OFF(duration_ns), "TIME",
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
@@ -209,9 +214,14 @@ static int check_labels(const struct opt_list *labels, struct err *err)
 	return 0;
 }
 
+static bool names_targets(const struct record_opts *o)
+{
+	return o->pids.cnt || o->tids.cnt;
+}
+
 static int check(const struct record_opts *o, bool has_duration, struct err *err)
 {
-	bool named = o->pids.cnt || o->tids.cnt;
+	bool named = names_targets(o);
 	const struct {
 		bool wrong;
 		const char *why;
@@ -220,6 +230,9 @@ static int check(const struct record_opts *o, bool has_duration, struct err *err
 		{ o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000,
 		  "the duration must be at most 7 days" },
 		{ o->all && named, "-a does not go with -p or -t" },
+		{ o->user_threads && o->kernel_threads, "-u does not go with -k" },
+		{ (o->user_threads || o->kernel_threads) && named,
+		  "-u and -k are about the whole machine: they do not go with -p or -t" },
 		{ o->command && named, "a command does not go with -p or -t" },
 		{ !o->all && !named && !o->command,
 		  "nothing to watch: name a process with -p PID, a thread with -t TID, all with -a, or a "
@@ -246,6 +259,8 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->pids = *pids;
 	c->tids = *tids;
 	c->all = o->all;
+	c->user_threads = o->user_threads;
+	c->kernel_threads = o->kernel_threads;
 	c->duration_ns = o->duration_ns;
 	c->sample_hz = o->sample_hz;
 	c->min_ns = o->min_ns;
@@ -525,6 +540,8 @@ static int run(int argc, char **argv, struct err *err)
 
 		if (!has_duration)
 			o.duration_ns = 0;
+		if (!names_targets(&o))
+			o.all = o.all || o.user_threads || o.kernel_threads;
 		if (!check(&o, has_duration, err))
 			status = record(&o, command, err);
 	}
