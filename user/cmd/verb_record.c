@@ -16,6 +16,7 @@
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/capability.h"
+#include "user/capture/process_names.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
@@ -36,7 +37,7 @@ struct record_opts {
 	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *btf, *kinds, *raw_path;
+	const char *comm, *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
 	char **command;	    /* what stands behind "--"; NULL: none */
 	struct child child; /* it, once it is started */
@@ -52,6 +53,9 @@ static const struct opt options[] = {
 	{ "tid", 't', OPT_LIST, OFF(tids), "TID[,TID]", "Watch these threads only" },
 	{ "thread", 'L', OPT_LIST, OFF(tids), "TID[,TID]", "The same as -t" },
 	{ "all", 'a', OPT_FLAG, OFF(all), NULL, "Watch every thread of the machine" },
+	{ "comm", 0, OPT_STRING, OFF(comm), "GLOB",
+	  "Of all processes watch those whose name matches when the capture starts, with their "
+	  "children" },
 	{ "user-threads-only", 'u', OPT_FLAG, OFF(user_threads), NULL,
 	  "Watch the threads of all processes, not the kernel's own" },
 	{ "kernel-threads-only", 'k', OPT_FLAG, OFF(kernel_threads), NULL,
@@ -233,6 +237,7 @@ static int check(const struct record_opts *o, bool has_duration, struct err *err
 		{ o->user_threads && o->kernel_threads, "-u does not go with -k" },
 		{ (o->user_threads || o->kernel_threads) && named,
 		  "-u and -k are about the whole machine: they do not go with -p or -t" },
+		{ o->comm && (named || o->command), "--comm does not go with -p, -t or a command" },
 		{ o->command && named, "a command does not go with -p or -t" },
 		{ !o->all && !named && !o->command,
 		  "nothing to watch: name a process with -p PID, a thread with -t TID, all with -a, or a "
@@ -446,6 +451,17 @@ static int start_command(struct record_opts *o, struct capture_opts *c, uint32_t
 	return 0;
 }
 
+/* Processes that have the name are named one by one; those that get it later are not. */
+static int find_named(const struct record_opts *o, struct capture_opts *c, uint32_t **pids,
+		      struct err *err)
+{
+	int rc = o->comm ? process_names_match(o->comm, pids, &c->pid_cnt, err) : 0;
+
+	c->pids = *pids;
+	c->all = o->all && !o->comm;
+	return rc;
+}
+
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct record_opts *o, struct capture_opts *c, const struct output_opts *out,
 		     const char *command, int stop_fd, struct err *err)
@@ -498,6 +514,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 	status = rc ? STATUS_USAGE : STATUS_FAILED;
 	if (!rc) /* before the capture: after it a file in the way would cost the capture */
 		rc = capture_output__check(&out, err);
+	if (!rc)
+		rc = find_named(o, &c, &pids, err);
 	if (!rc && o->command) {
 		rc = start_command(o, &c, &pids, err);
 		started = !rc;
@@ -541,7 +559,7 @@ static int run(int argc, char **argv, struct err *err)
 		if (!has_duration)
 			o.duration_ns = 0;
 		if (!names_targets(&o))
-			o.all = o.all || o.user_threads || o.kernel_threads;
+			o.all = o.all || o.user_threads || o.kernel_threads || o.comm;
 		if (!check(&o, has_duration, err))
 			status = record(&o, command, err);
 	}
