@@ -55,7 +55,7 @@ BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz man install uninstall compdb clean help
 all: $(BIN) ## build the program
 tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
@@ -170,10 +170,21 @@ lint: $(GEN) ## layers, headers, sizes, formatting, static analysis
 format: ## rewrite the sources in the project's format
 	clang-format -i $(C_FILES)
 
-install: $(BIN) ## install under $(DESTDIR)$(prefix)
+man: $(O)/causeprof.1 $(O)/completion.bash ## the man page and the completion, from the option tables
+$(O)/causeprof.1: scripts/make-man $(BIN)
+	$(call say,MAN,$@)
+	$(Q)scripts/make-man $(BIN) > $@
+$(O)/completion.bash: scripts/make-completion $(BIN)
+	$(call say,BASH,$@)
+	$(Q)scripts/make-completion $(BIN) > $@
+
+INSTALLED = bin/causeprof share/man/man1/causeprof.1 share/bash-completion/completions/causeprof
+install: $(BIN) man ## install under $(DESTDIR)$(prefix)
 	install -D -m 755 $(BIN) $(DESTDIR)$(prefix)/bin/causeprof
+	install -D -m 644 $(O)/causeprof.1 $(DESTDIR)$(prefix)/share/man/man1/causeprof.1
+	install -D -m 644 $(O)/completion.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/causeprof
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(prefix)/bin/causeprof
+	rm -f $(INSTALLED:%=$(DESTDIR)$(prefix)/%)
 
 compdb: compile_commands.json ## a compilation database for editors
 compile_commands.json: all $(UNIT)

@@ -84,7 +84,7 @@ struct account_piece {
 
 struct account_switch {
 	__u64 now_ns;
-	__u64 ran_ns; /* what the kernel's run time clock gained since the thread last left a CPU */
+	__u64 ran_ns; /* what the kernel's run time clock gained since the open piece began */
 	__u32 prev_state;
 	__u8 preempt;
 	__u8 on_rq;
@@ -125,6 +125,15 @@ ACCOUNT_INLINE __u32 account_off_kind(const struct account_switch *sw)
 	if (sw->on_rq && !sw->sched_delayed)
 		return ACCOUNT_PREEMPTED;
 	return account_blocked_kind(sw->prev_state);
+}
+
+/* part of whole, applied to ns: ns * part / whole, in steps of 1 us, or 0.3 ms for wholes of more than a minute,
+ * so that the product fits 64 bits up to 2^50 ns (13 days). */
+ACCOUNT_INLINE __u64 account_share_ns(__u64 ns, __u64 part_ns, __u64 whole_ns)
+{
+	if (whole_ns >> 36)
+		return ((ns >> 18) * (part_ns >> 18) / ((whole_ns >> 18) + 1)) << 18;
+	return ns * (part_ns >> 10) / ((whole_ns >> 10) + 1);
 }
 
 /* Cuts [start, end) to the window. */

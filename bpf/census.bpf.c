@@ -119,7 +119,7 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	if (bpf_core_field_exists(task->se.sched_delayed))
 		sw.sched_delayed = task->se.sched_delayed;
 	t->nvcsw = task->nvcsw;
-	t->exec_last_ns = task->se.sum_exec_runtime;
+	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
 	t->delay_last_ns = task->sched_info.run_delay;
 	t->account.since_ns = t->run_since_ns = bpf_ktime_get_ns();
 	t->census_process = p ? p->id : 0;

@@ -11,6 +11,10 @@ enum {
 	CP_COMM_BYTES = 16,
 };
 
+/* Numbers of stacks that have no frames: not known, and of a thread that has not run yet. */
+#define CP_STACK_NONE 0
+#define CP_STACK_NEW  0xffffffffu
+
 enum cp_event_kind {
 	CP_EVENT_STACK = 1,    /* a stack seen for the first time */
 	CP_EVENT_THREAD = 2,   /* a thread's books, when it died or the window closed */

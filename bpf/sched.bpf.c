@@ -39,12 +39,12 @@ static __always_inline void look_at_witness(struct cp_thread *t, struct task_str
 	if (now_ns > cp_window.end_ns)
 		kept_ns -= now_ns - cp_window.end_ns;
 	if (kept_ns < whole_ns && whole_ns)
-		gained_ns = gained_ns * (kept_ns >> 10) / ((whole_ns >> 10) + 1);
+		gained_ns = account_share_ns(gained_ns, kept_ns, whole_ns);
 	t->exec_ns += gained_ns;
 	if (t->run_since_ns <= cp_window.start_ns)
 		waited_ns = 0; /* the wait for this stay was over before the window */
 	else if (t->wait_kept_ns < t->wait_whole_ns)
-		waited_ns = waited_ns * (t->wait_kept_ns >> 10) / ((t->wait_whole_ns >> 10) + 1);
+		waited_ns = account_share_ns(waited_ns, t->wait_kept_ns, t->wait_whole_ns);
 	t->delay_ns += waited_ns;
 }
 
@@ -110,6 +110,25 @@ __weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
 	return 0;
 }
 
+/* What the kernel's run time clock gained since the last switch that was seen, without what samples have booked of
+ * it. */
+static __always_inline u64 ran_ns_of(const struct cp_thread *t, const struct task_struct *task)
+{
+	u64 ran_ns = task->se.sum_exec_runtime - t->exec_mark_ns, booked_ns = 0;
+
+	if (account_kind_of(&t->account) == ACCOUNT_RUNNING &&
+	    t->account.since_ns > t->run_since_ns)
+		booked_ns = t->account.since_ns - t->run_since_ns;
+	return ran_ns > booked_ns ? ran_ns - booked_ns : 0;
+}
+
+static __always_inline void bury(struct cp_thread *t, struct task_struct *task, u64 now_ns)
+{
+	t->flags |= CP_THREAD_DIED;
+	if (now_ns > cp_window.start_ns)
+		report_thread(t, task, now_ns < cp_window.end_ns ? now_ns : cp_window.end_ns);
+}
+
 static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_struct *task,
 				  struct account_switch *sw)
 {
@@ -119,12 +138,12 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	struct cp_process *p;
 
 	if (!may_account(t, sw->now_ns)) {
-		/* accounted already, but the census may come too late to report it */
-		if ((sw->prev_state & STATE_DEAD) && t->done)
-			report_thread(t, task, cp_window.end_ns);
+		/* closed by an event of its own: the census will not find it any more */
+		if (t->done && (sw->prev_state & STATE_DEAD))
+			bury(t, task, sw->now_ns);
 		return;
 	}
-	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	sw->ran_ns = ran_ns_of(t, task);
 	put_raw(t, CP_RAW_OUT, sw, sw->prev_state);
 	if (cp_account_out(t, sw, &pieces)) {
 		t->run_since_ns = sw->now_ns - sw->ran_ns;
@@ -134,11 +153,10 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	w.process = t->process;
 	cp_running_done(t, &w, &pieces.running);
 	look_at_witness(t, task, sw->now_ns);
+	t->exec_mark_ns = t->exec_last_ns;
 	count_switch(t, task, sw->now_ns);
 	if (t->account.kind == ACCOUNT_DEAD) {
-		t->flags |= CP_THREAD_DIED;
-		report_thread(t, task,
-			      sw->now_ns < cp_window.end_ns ? sw->now_ns : cp_window.end_ns);
+		bury(t, task, sw->now_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
 		t->process = p ? p->id : 0;
@@ -157,7 +175,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 
 	if (!may_account(t, sw->now_ns))
 		return;
-	sw->ran_ns = task->se.sum_exec_runtime - t->exec_last_ns;
+	sw->ran_ns = ran_ns_of(t, task);
 	put_raw(t, CP_RAW_IN, sw, 0);
 	unseen = cp_account_in(t, sw, &pieces);
 	if (unseen && (pieces.first.kind || pieces.running.kind))
@@ -172,6 +190,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 	}
 	cp_waiting_done(t, &pieces, by_census);
 	t->run_since_ns = sw->now_ns;
+	t->exec_mark_ns = task->se.sum_exec_runtime;
 	account_done(t, sw->now_ns);
 }
 
@@ -248,6 +267,7 @@ int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 {
+	struct cp_process *p;
 	struct cp_thread *t;
 
 	if (!right_kind(task) || (!cp_config.all && !follows(bpf_get_current_task_btf(), task)))
@@ -258,7 +278,13 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 		return 0;
 	}
 	identify(t, task);
+	if (task->flags & PF_KTHREAD)
+		t->flags |= CP_THREAD_KERNEL;
 	process_forked(bpf_get_current_task_btf(), task, clone_flags);
+	/* of its first wait for a CPU, and of a life without any wait */
+	p = process_of(task);
+	t->process = p ? p->id : 0;
+	t->stack = CP_STACK_NEW;
 	return 0;
 }
 
@@ -276,6 +302,47 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
 	process_changed(task, CP_PROCESS_EXEC);
+	p = process_of(task);
+	t->process = p ? p->id : 0;
+	return 0;
+}
+
+/* A dead thread is thrown away. One whose last switch was not seen died when the kernel's run time clock stopped. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(cp_free, struct task_struct *task)
+{
+	struct account_switch sw = { .prev_state = STATE_DEAD };
+	struct cp_thread *t = thread_of(task);
+	struct where w = {};
+	struct pieces pieces = {};
+	u32 by_census;
+
+	if (!t || t->reported || t->account.kind == ACCOUNT_NONE || t->account.kind == ACCOUNT_DEAD)
+		return 0;
+	by_census = t->account.kind & ACCOUNT_BY_CENSUS;
+	sw.ran_ns = ran_ns_of(t, task);
+	sw.now_ns = t->account.since_ns + sw.ran_ns;
+	if (account_kind_of(&t->account) != ACCOUNT_RUNNING &&
+	    t->account.wake_ns > t->account.since_ns)
+		sw.now_ns = t->account.wake_ns + sw.ran_ns;
+	if (!may_account(t, sw.now_ns)) {
+		if (t->done)
+			bury(t, task, sw.now_ns);
+		return 0;
+	}
+	put_raw(t, CP_RAW_OUT, &sw, sw.prev_state);
+	if (cp_account_out(t, &sw, &pieces)) {
+		t->run_since_ns = sw.now_ns - sw.ran_ns;
+		cp_waiting_done(t, &pieces, by_census);
+	}
+	lose(CP_LOSS_SWITCH_UNSEEN, sw.ran_ns);
+	w.tid = t->tid;
+	w.process = t->process;
+	cp_running_done(t, &w, &pieces.running);
+	look_at_witness(t, task, sw.now_ns);
+	count_switch(t, task, sw.now_ns);
+	bury(t, task, sw.now_ns);
+	account_done(t, sw.now_ns);
 	return 0;
 }
 

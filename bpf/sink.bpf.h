@@ -162,11 +162,11 @@ __weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_
 /* What is left of the running time when a thread ends goes to its last sampled stack. */
 static __always_inline void flush_unsampled(struct cp_thread *t, u32 process)
 {
-	u64 ns = t->account.unsampled_ns;
+	/* in one step: a sample that interrupts takes all of it or nothing */
+	u64 ns = __sync_lock_test_and_set(&t->account.unsampled_ns, 0);
 	struct where w = { .tid = t->tid, .stack = t->sample_stack, .process = t->sample_process };
 	u32 flags = 0;
 
-	t->account.unsampled_ns = 0;
 	if (!ns)
 		return;
 	if (!t->sampled) {

@@ -20,6 +20,12 @@ enum {
 	WALK_CACHE_SLOTS = 4096,
 	WALK_FAMILIES = 2, /* switch, sample: may interrupt each other; the census has its own */
 	WALK_CPUS_MAX = 512,
+	TRAMPOLINE_POP_R11 = 15, /* offsets behind the instructions; trampoline_words() */
+	TRAMPOLINE_POP_RCX = 16,
+	TRAMPOLINE_BYTES = 17,
+	/* thread_info.flags, which BTF does not name; the other one is unused in each kernel that has one */
+	TIF_UPROBE = 1 << 8,
+	TIF_UPROBE_TO_6_17 = 1 << 12,
 };
 
 /* Register sets: what is known of the frame being looked at. */
@@ -41,7 +47,8 @@ struct walk {
 	u64 reg[8]; /* by enum row_reg */
 	u64 ucontext;
 	u64 returns; /* struct return_instance *: return addresses that uretprobes replaced; mostly 0 */
-	u64 trampoline;		      /* what they were replaced by */
+	u64 trampoline; /* what they were replaced by */
+	u64 breakpoint; /* 1: ip lies behind a uprobe's int3 that is still to be handled */
 	u64 window_start, window_end; /* user addresses that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
 	u32 known;		  /* enum walk_known */
@@ -249,7 +256,8 @@ static __always_inline u32 find_rule(struct walk_ctx *c, u64 pc, u32 *rule)
 	return 0;
 }
 
-#define FP_RULE row_rule(row_make(ROW_RBP, 2, -2, ROW_RBX_LOST))
+#define FP_RULE		row_rule(row_make(ROW_RBP, 2, -2, ROW_RBX_LOST))
+#define TRAMPOLINE_RULE row_rule(row_make(ROW_RSP, 1, ROW_RBP_SAME, ROW_RBX_SAME))
 
 static __always_inline bool frame_pointer_ok(const struct walk *w)
 {
@@ -396,16 +404,42 @@ static __always_inline u64 original_return(const struct walk *w, u64 slot)
 	return 0;
 }
 
+/* Inside of the trampoline of uretprobes (arch/x86/kernel/uprobes.c): up to 6.10 one int3, since then
+ * push rax, rcx, r11; mov; syscall; pop r11, rcx; ret. The first push takes the slot of the return address, where
+ * the kernel then puts the real one. Returns how many words lie on the stack; 0 is right for the int3. */
+static __always_inline u32 trampoline_words(const struct walk *w)
+{
+	struct return_instance *r = (void *)w->returns;
+	u64 off = w->ip - w->trampoline;
+
+	if (off == 1)
+		return r && BPF_CORE_READ(r, stack) == w->sp - 8 ? 0 : 1;
+	if (off < 4)
+		return off ? 2 : 0;
+	return off < TRAMPOLINE_POP_R11 ? 3 : off < TRAMPOLINE_POP_RCX ? 2 : 1;
+}
+
+static __always_inline bool in_trampoline(const struct walk *w)
+{
+	return w->trampoline && !w->caller && w->ip >= w->trampoline &&
+	       w->ip - w->trampoline < TRAMPOLINE_BYTES;
+}
+
 static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool census)
 {
 	struct walk *w = c->walk;
 	u64 pc = w->ip - w->caller, row, cfa, ra = 0;
+	bool trampoline = in_trampoline(w);
 	u32 rule = 0;
 
 	i = BOUND(i, CP_FRAMES_MAX);
 	w->frames[i] = w->ip;
 	w->cnt = i + 1;
-	if (cp_config.dwarf) {
+	if (trampoline) {
+		rule = TRAMPOLINE_RULE;
+		w->sp -= 8; /* so that without a word on the stack the slot still lies above */
+		w->sp += 8 * (u64)trampoline_words(w);
+	} else if (cp_config.dwarf) {
 		w->stop = find_rule(c, pc, &rule);
 		if (w->stop)
 			return 1;
@@ -448,8 +482,12 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		w->stop = WALK_UNREADABLE;
 		return 1;
 	}
-	if (w->returns && ra == w->trampoline)
-		ra = original_return(w, cfa - 8);
+	if (w->returns && (trampoline || ra == w->trampoline)) {
+		u64 original = original_return(w, cfa - 8);
+
+		if (original)
+			ra = original;
+	}
 	w->sp = cfa;
 	w->ip = ra;
 	w->caller = 1;
@@ -468,12 +506,14 @@ static long walk_step_current(u32 i, struct walk_ctx *c)
 
 static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
 {
-	w->returns = w->trampoline = 0;
+	w->returns = w->trampoline = w->breakpoint = 0;
 	if (!bpf_core_field_exists(task->utask) || !task->utask)
 		return;
 	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
-	if (w->returns)
-		w->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	w->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	/* otherwise the original instruction is being stepped over, elsewhere */
+	if (!BPF_CORE_READ(task, utask, active_uprobe))
+		w->breakpoint = !!(task->thread_info.flags & (TIF_UPROBE | TIF_UPROBE_TO_6_17));
 }
 
 static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *c,
@@ -516,7 +556,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
-	w->ip = regs->ip;
+	w->ip = regs->ip - w->breakpoint;
 	w->sp = regs->sp;
 	w->bp = regs->bp;
 	w->bx = regs->bx;

@@ -41,8 +41,15 @@ struct return_instance {
 	struct return_instance *next;
 } CORE;
 
+struct thread_info {
+	unsigned long flags;
+} CORE;
+
+struct uprobe;
+
 struct uprobe_task {
 	struct return_instance *return_instances;
+	struct uprobe *active_uprobe;
 } CORE;
 
 struct mm_struct {
@@ -84,6 +91,7 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct sched_info sched_info;
+	struct thread_info thread_info;
 	struct uprobe_task *utask;
 } CORE;
 

@@ -49,6 +49,12 @@ try:
     check("unwritable folder", run(*T, "--duration", "0.1", "-o", "/proc/x.cprof"), 1, "/proc/x.cprof")
     check("no folder", run(*T, "--duration", "0.1", "-o", "no/x.cprof"), 1, "no/x.cprof")
     check("full disk", run(*T, "--duration", "0.1", "--no-svg", "-o", "/dev/full"), 1, "/dev/full", "No space left")
+    r = run(*T, "--duration", "0.1", "-o", "x.cprof", "--no-svg", "--raw-events", "no/x")
+    check("no folder for raw events", r, 1, "no/x")
+    if "predicted cost" in r.stderr:
+        print("FAIL raw events: told only after the capture")
+        failed += 1
+    check("types of something else", run(*T, "--duration", "0.1", "--btf", "/etc/passwd"), 1, "--btf", "/etc/passwd")
     open(os.path.join(DIR, "there.cprof"), "w").close()
     check("output exists", run(*T, "--duration", "0.1", "-o", "there.cprof"), 1, "there.cprof exists", files=["there.cprof"])
     os.unlink(os.path.join(DIR, "there.cprof"))

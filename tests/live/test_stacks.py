@@ -48,7 +48,7 @@ def gdb_stacks(pid):
     return out
 
 
-def test_waits(name, *flags):
+def test_waits(name, *flags, last):
     program = build("tests/workloads/unwind_waits.c", f"{DIR}/{name}", *flags)
     work = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
     try:
@@ -77,7 +77,10 @@ def test_waits(name, *flags):
             early += 1  # the first function of a coroutine: nobody called it
         else:
             wrong.append((tid, [hex(a) for a in ours], [hex(a) for a in gdb], frames))
-    check(f"{name}: {same} stacks equal gdb's, {early} end at a root before gdb's do", same >= 6 and not wrong, wrong[:1])
+    good = same >= 6 and not wrong
+    if good or last:
+        check(f"{name}: {same} stacks equal gdb's, {early} end at a root before gdb's do", good, wrong[:1])
+    return good
 
 
 def test_noreturn():
@@ -102,8 +105,10 @@ def test_noreturn():
     check("noreturn: running and sleeping were seen", {"running", "sleep"} <= kinds, kinds)
 
 
-test_waits("pie", "-fPIE", "-pie")
-test_waits("static", "-static", "-fno-pie", "-no-pie")
+for kind in (["pie", "-fPIE", "-pie"], ["static", "-static", "-fno-pie", "-no-pie"]):
+    for last in (False, False, True):  # a thread may move on between the capture and gdb
+        if test_waits(*kind, last=last):
+            break
 test_noreturn()
 shutil.rmtree(DIR)
 sys.exit(1 if failed else 0)

@@ -92,7 +92,8 @@ else
 fi
 
 if command -v node > /dev/null; then
-	node --perf-basic-prof -e 'function busyOne(n){let s=0;for(let i=0;i<n;i++)s+=i%7;return s} let end=Date.now()+20000; function loop(){busyOne(1e5); if(Date.now()<end) setImmediate(loop)} loop()' & p=$!
+	# it writes a log into the folder where it runs
+	(cd "$T" && exec node --perf-basic-prof -e 'function busyOne(n){let s=0;for(let i=0;i<n;i++)s+=i%7;return s} let end=Date.now()+20000; function loop(){busyOne(1e5); if(Date.now()<end) setImmediate(loop)} loop()') & p=$!
 	pids+=($p); maps+=("/tmp/perf-$p.map"); sleep 2
 	line=$(grep -E '[:*~^+]busyOne' "/tmp/perf-$p.map" | tail -n 1)
 	[ -n "$line" ] && is "node" "$p" "$(printf '%x' $((0x${line%% *} + 1)))" 'busyOne' || { echo "NOT ok node: no perf map"; failed=1; }

@@ -94,15 +94,31 @@ static void frames(void **state)
 
 static void escapes_read_back(void **state)
 {
-	static const char *const names[] = { "f",	 "a;b",	  "\n\r;", "\\x3b", "\\\\x3b",
-					     "\\x5cx3b", "C:\\x", "\\x41", "" };
+	static const char *const names[] = { "f",
+					     "a;b",
+					     "\n\r;",
+					     "\\x3b",
+					     "\\\\x3b",
+					     "\\x5cx3b",
+					     "C:\\x",
+					     "\\x41",
+					     "",
+					     "\x1b[31m\a\t\x7f",
+					     "\xc2\x9b"
+					     "31m",
+					     "\xe2\x80\xae"
+					     "evil",
+					     "\xff\xfe",
+					     "\xc2",
+					     "caf\xc3\xa9",
+					     "\\x1b" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_CNT(names); i++) {
 		struct buf esc = { 0 }, back = { 0 };
 
 		foldtext_escape(&esc, names[i], strlen(names[i]));
-		assert_null(strpbrk(buf_str(&esc), ";\n\r"));
+		assert_null(strpbrk(buf_str(&esc), ";\n\r\x1b\a\t\x7f\x9b\xff\xae"));
 		foldtext_unescape(&back, buf_str(&esc), esc.len_bytes);
 		assert_string_equal(buf_str(&back), names[i]);
 		assert_int_equal(foldtext_has_escape(buf_str(&esc), esc.len_bytes),

@@ -462,7 +462,8 @@ static void run_signals(void)
 	pthread_join(t, NULL);
 }
 
-/* sleeps that find a signal pending: it comes between the call and the sleep. Many calls a stamp. */
+/* sleeps that find a signal pending: it comes between the call and the sleep. The thread then goes on, or, since
+ * another wants its CPU, leaves it in state S without having slept. Many calls a stamp. */
 NOINLINE static void sleep_pending(uint64_t ns)
 {
 	uint64_t until_ns = now_ns() + ns;
@@ -475,6 +476,7 @@ NOINLINE static void sleep_pending(uint64_t ns)
 static void *pending(void *arg)
 {
 	(void)arg;
+	pin(0);
 	begin_log();
 	atomic_store(&signal_target, mine->tid);
 	while (!over())
@@ -486,17 +488,20 @@ static void *pending(void *arg)
 static void run_pending(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
-	pthread_t t;
+	pthread_t t[2];
 
 	sigaction(SIGUSR1, &sa, NULL);
-	t = spawn(pending, NULL);
+	t[0] = spawn(pending, NULL);
+	t[1] = spawn(spinner, (void *)0);
+	pin(1);
 	while (!over()) {
 		sleep_ns(3000000);
-		for (uint64_t until_ns = now_ns() + 1000000; now_ns() < until_ns;)
+		for (uint64_t until_ns = now_ns() + 4000000; now_ns() < until_ns;)
 			if (atomic_load(&signal_target))
 				syscall(SYS_tgkill, getpid(), signal_target, SIGUSR1);
 	}
-	pthread_join(t, NULL);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
 }
 
 /* a stopped process: the parent stops and continues it, and stamps for it */

@@ -68,6 +68,11 @@ static bool control(uint32_t cp)
 	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0);
 }
 
+bool escape_is_unsafe(uint32_t code_point)
+{
+	return control(code_point) || turns_direction(code_point);
+}
+
 void escape_terminal(struct buf *out, const char *s, size_t len_bytes)
 {
 	size_t used_bytes;

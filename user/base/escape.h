@@ -14,6 +14,9 @@
 uint32_t utf8_decode(const char *s, size_t len_bytes, size_t *used_bytes);
 void buf_put_utf8(struct buf *out, uint32_t code_point);
 
+/* Control characters and those that turn the direction of text. */
+bool escape_is_unsafe(uint32_t code_point);
+
 /* Control characters and those that turn the direction of text (bidi) become visible as \xHH or \u{H}. */
 void escape_terminal(struct buf *out, const char *s, size_t len_bytes);
 /* For XML text and attributes: & < > " ' as entities; characters that XML forbids become U+FFFD; bidi

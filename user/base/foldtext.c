@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/base/escape.h"
+
 enum {
 	COUNT_MAX_BYTES = 400 /* "1e308" written out; longer is no count that somebody meant */
 };
@@ -178,38 +180,51 @@ bool foldtext_next(const char **rest, const char *end, const char **frame, size_
 	return true;
 }
 
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 int foldtext_escaped_byte(const char *s, size_t len_bytes)
 {
-	static const char codes[][5] = { "\\x3b", "\\x0a", "\\x0d", "\\x5c" };
+	int high, low, byte;
 
-	if (len_bytes < 4 || s[0] != '\\')
+	if (len_bytes < 4 || s[0] != '\\' || s[1] != 'x')
 		return -1;
-	for (size_t i = 0; i < 4; i++)
-		if (!memcmp(s, codes[i], 4))
-			return ";\n\r\\"[i];
-	return -1;
+	high = hex_digit(s[2]);
+	low = hex_digit(s[3]);
+	if (high < 0 || low < 0)
+		return -1;
+	byte = high << 4 | low;
+	return byte < 0x20 || byte >= 0x7f || byte == ';' || byte == '\\' ? byte : -1;
+}
+
+/* How many bytes at name cannot stand as they are; 0: *good_bytes of them can. */
+static size_t unsafe_bytes(const char *name, size_t len_bytes, size_t *good_bytes)
+{
+	uint32_t cp = utf8_decode(name, len_bytes, good_bytes);
+	bool invalid = *good_bytes == 1 && (unsigned char)name[0] >= 0x80;
+
+	if (cp == '\\')
+		return foldtext_escaped_byte(name, len_bytes) >= 0;
+	return invalid || cp == ';' || escape_is_unsafe(cp) ? *good_bytes : 0;
 }
 
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes)
 {
-	size_t done = 0;
+	size_t done = 0, step_bytes;
 
-	for (size_t i = 0; i < len_bytes; i++) {
-		const char *code = NULL;
+	for (size_t i = 0; i < len_bytes; i += step_bytes) {
+		size_t bad_bytes = unsafe_bytes(name + i, len_bytes - i, &step_bytes);
 
-		if (name[i] == ';')
-			code = "\\x3b";
-		else if (name[i] == '\n')
-			code = "\\x0a";
-		else if (name[i] == '\r')
-			code = "\\x0d";
-		else if (name[i] == '\\' && foldtext_escaped_byte(name + i, len_bytes - i) >= 0)
-			code = "\\x5c";
-		if (!code)
+		if (!bad_bytes)
 			continue;
 		buf_append(out, name + done, i - done);
-		buf_puts(out, code);
-		done = i + 1;
+		for (size_t j = 0; j < bad_bytes; j++)
+			buf_printf(out, "\\x%02x", (unsigned char)name[i + j]);
+		done = i + bad_bytes;
 	}
 	buf_append(out, name + done, len_bytes - done);
 }

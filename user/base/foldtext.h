@@ -42,6 +42,8 @@ const char *foldtext_parse(char *line, size_t len_bytes, struct foldtext_line *r
 /* Takes the next frame from *rest: its start and length; *rest moves behind its ";". false at the end. */
 bool foldtext_next(const char **rest, const char *end, const char **frame, size_t *frame_bytes);
 
+/* ";", control characters, invalid UTF-8 and what turns the direction of text become \xHH a byte, without loss: a
+ * folded line can be printed to a terminal, and is read back by the second function. */
 void foldtext_escape(struct buf *out, const char *name, size_t len_bytes);
 void foldtext_unescape(struct buf *out, const char *frame, size_t len_bytes);
 /* The byte that the escape of four bytes at s stands for, or -1. */

@@ -80,11 +80,10 @@ void capability_put_notes(const uint32_t *pids, size_t cnt, bool kernel_frames, 
 		snprintf(pid, sizeof(pid), "%u", pids[i]);
 		if (capability_may_look_into(pid))
 			continue;
-		buf_printf(
-			out,
-			"process %u may not be read without CAP_SYS_PTRACE: its user frames will "
-			"have no names and may end early\n",
-			pids[i]);
+		buf_printf(out,
+			   "process %u is closed to this user without CAP_SYS_PTRACE: its user "
+			   "frames will be missing or without names\n",
+			   pids[i]);
 		return;
 	}
 }

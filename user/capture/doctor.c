@@ -213,20 +213,25 @@ static int try_kallsyms(struct buf *detail)
 static int try_processes(struct buf *detail)
 {
 	DIR *dir = opendir("/proc");
-	unsigned open_cnt = 0, cnt = 0;
+	unsigned open_cnt = 0, cnt = 0, closed_pid = 0;
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
-		open_cnt += capability_may_look_into(entry->d_name);
+		if (capability_may_look_into(entry->d_name))
+			open_cnt++;
+		else if (!closed_pid)
+			closed_pid = (unsigned)strtoul(entry->d_name, NULL, 10);
 		cnt++;
 	}
 	if (!dir)
 		return failed(detail, "/proc", -errno);
 	closedir(dir);
 	buf_printf(detail, "%u of %u are open to this user", open_cnt, cnt);
-	return open_cnt < cnt ? -EACCES : 0;
+	if (closed_pid)
+		buf_printf(detail, ", not process %u", closed_pid);
+	return closed_pid ? -EACCES : 0;
 }
 
 /* The kernel lets CAP_SYS_ADMIN stand for the ones that were split off it. */
@@ -419,14 +424,15 @@ static const struct {
 	  "CAP_SYSLOG and sysctl kernel.kptr_restrict=1" },
 	{ "other processes", false, false, try_processes,
 	  "no unwind rows and no names for the others",
-	  "CAP_SYS_PTRACE; proc mounted without hidepid" },
+	  "CAP_SYS_PTRACE; if it is held, a security module or a namespace forbids it" },
 	{ "RLIMIT_MEMLOCK", true, true, try_memlock, "maps do not fit", "ulimit -l unlimited" },
 	{ "capture", true, false, try_capture, "no capture", "the lines above" },
 };
 
 void doctor__examine(struct doctor *d)
 {
-	bool lacking = capability_lacking();
+	bool lacking =
+		capability_lacking() || !in_first_namespace("/proc/self/ns/user", FIRST_USER_NS);
 
 	libbpf_set_print(NULL);
 	*d = (struct doctor){
@@ -442,7 +448,7 @@ void doctor__examine(struct doctor *d)
 		f->way_out = trials[i].way_out;
 		/* of what the kernel has and does not allow a version or a setting says nothing */
 		if (trials[i].gated && lacking && (rc == -EPERM || rc == -EACCES))
-			f->way_out = "first the capabilities above";
+			f->way_out = "first what is missing above";
 		f->state = !rc ? DOCTOR_OK : trials[i].needed ? DOCTOR_MISSING : DOCTOR_LIMITED;
 	}
 	/* it is what counts: the single trials only explain it */

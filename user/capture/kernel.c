@@ -103,10 +103,16 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	}
 }
 
-static int load_error(int rc, struct err *err)
+static int load_error(int rc, const struct capture_opts *opts, struct err *err)
 {
 	const char *lacking = capability_lacking();
 
+	if (opts->btf_path)
+		return err_set(
+			err, rc,
+			"the programs cannot be loaded with the types of %s (--btf): is it the "
+			"BTF of this kernel?",
+			opts->btf_path);
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(
 			err, rc,
@@ -150,11 +156,11 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 	libbpf_set_print(quiet);
 	k->skel = causeprof_bpf__open_opts(&open_opts);
 	if (!k->skel)
-		return load_error(-errno, err);
+		return load_error(-errno, opts, err);
 	configure(k, opts);
 	rc = causeprof_bpf__load(k->skel);
 	if (rc)
-		return load_error(rc, err);
+		return load_error(rc, opts, err);
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
 	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
 }
@@ -164,11 +170,13 @@ static int attach_tracepoints(struct kernel *k, struct err *err)
 	struct bpf_program *const programs[] = {
 		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
 		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_free,
 	};
 	struct bpf_link **const links[] = {
 		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
 		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
 		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_free,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {
@@ -324,7 +332,7 @@ int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **val
 	*values = NULL;
 	*cnt = 0;
 	do {
-		/* a batch takes whole buckets: -ENOSPC asks for more room */
+		/* a batch takes whole buckets; one of more than n would be -ENOSPC */
 		n = 16384;
 		*keys = xgrow(*keys, &key_cap, *cnt + n, sizeof(**keys));
 		*values = xgrow(*values, &value_cap, *cnt + n, sizeof(**values));

@@ -199,7 +199,7 @@ static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_p
 	uint32_t stack;
 
 	if (!e)
-		return push_mark(b, 0, STOP_LOST);
+		return push_mark(b, 0, id == CP_STACK_NEW ? STOP_NEW : STOP_LOST);
 	stack = push_mark(b, 0, e->stop);
 	stack = push_user(b, stack, e, process ? process->space : UINT32_MAX);
 	return push_kernel(b, stack, e);
@@ -354,6 +354,18 @@ static bool stack_failed(int stop)
 	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
 }
 
+/* Why time has no stack: a number without frames is a full ring's; no number at all is of several causes, and
+ * goes to the first that happened. */
+static int cause_without_frames(const struct result_input *in, uint32_t id)
+{
+	static const int causes[] = { LOSS_RING_FULL_STACK, LOSS_SCRATCH_BUSY };
+
+	for (size_t i = 0; id == CP_STACK_NONE && i < ARRAY_CNT(causes); i++)
+		if (in->losses[causes[i]].events)
+			return causes[i];
+	return id == CP_STACK_NONE ? LOSS_SWITCH_UNSEEN : LOSS_RING_FULL_STACK;
+}
+
 /* Stacks that end early are a loss of knowledge, known to the nanosecond. */
 static void add_losses(struct builder *b)
 {
@@ -364,10 +376,16 @@ static void add_losses(struct builder *b)
 	for (size_t i = 0; i < b->in->sum_cnt; i++) {
 		const struct cp_event_stack *e = events_stack(b->in->events, b->in->keys[i].stack);
 
-		if (without_stack(b->in->keys[i].flags))
+		uint32_t id = b->in->keys[i].stack;
+
+		if (without_stack(b->in->keys[i].flags) || id == CP_STACK_NEW)
+			continue;
+		/* without a number: a thread that had not run yet, unless stacks were lost */
+		if (!e && !b->in->keys[i].stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
 			continue;
 		if (!e)
-			profile__add_loss(b->p, LOSS_RING_FULL_STACK, 0, b->in->values[i].ns);
+			profile__add_loss(b->p, cause_without_frames(b->in, id), 0,
+					  b->in->values[i].ns);
 		else if (stack_failed(e->stop))
 			profile__add_loss(b->p,
 					  e->stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :

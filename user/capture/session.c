@@ -310,7 +310,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 			w->tick(w->ctx,
 				now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
 		if (!targets_alive(s))
-			stop_early(s, now_ns);
+			stop_early(s, clock_ns(CLOCK_MONOTONIC));
 	}
 	return rc ? rc : close_window(s, err);
 }

@@ -53,6 +53,40 @@ static int print_help(const struct command *c)
 	return STATUS_DONE;
 }
 
+/* The tables as text, for the scripts that make the man page and the completion. One line a fact, fields
+ * separated by tabs: "verb NAME USAGE SUMMARY", "details LINE" (as often as needed), "option --NAME
+ * LETTER ARG CHOICES HELP"; a field without a value is "-". */
+static void dump_command(const struct command *c, struct buf *out)
+{
+	buf_printf(out, "verb\t%s\t%s\t%s\n", c->name, c->usage[0] ? c->usage : "-", c->summary);
+	for (const char *line = c->details; line && *line;) {
+		size_t len_bytes = strcspn(line, "\n");
+
+		buf_printf(out, "details\t%.*s\n", (int)len_bytes, line);
+		line += len_bytes + (line[len_bytes] == '\n');
+	}
+	for (const struct opt *o = c->options; o->name; o++) {
+		buf_printf(out, "option\t--%s\t%c\t%s\t", o->name, o->letter ? o->letter : '-',
+			   o->arg ? o->arg : "-");
+		if (!o->choices)
+			buf_putc(out, '-');
+		for (int i = 0; o->choices && o->choices[i]; i++)
+			buf_printf(out, "%s%s", i ? " " : "", o->choices[i]);
+		buf_printf(out, "\t%s\n", o->help);
+	}
+}
+
+static int dump_options(void)
+{
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < ARRAY_CNT(commands); i++)
+		dump_command(commands[i], &out);
+	fputs(buf_str(&out), stdout);
+	buf_free(&out);
+	return STATUS_DONE;
+}
+
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -89,6 +123,8 @@ int main(int argc, char **argv)
 		puts("causeprof " CAUSEPROF_VERSION);
 		return STATUS_DONE;
 	}
+	if (!strcmp(argv[1], "--dump-options"))
+		return dump_options();
 	c = find_command(argv[1]);
 	if (c)
 		return run_command(c, argc - 1, argv + 1);

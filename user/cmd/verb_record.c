@@ -288,7 +288,8 @@ static void print_notes(const struct capture_opts *c)
 {
 	struct buf notes = { 0 };
 
-	capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
+	if (!capability_lacking()) /* else there is no capture to be limited */
+		capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
 	fputs(buf_str(&notes), stderr);
 	buf_free(&notes);
 }
@@ -379,6 +380,15 @@ static int save_raw(const struct session *s, const char *path, struct err *err)
 	session__put_raw(s, &text);
 	rc = outfile_put(path, OUTFILE_REPLACE, buf_str(&text), text.len_bytes, err);
 	buf_free(&text);
+	return rc;
+}
+
+static int check_raw(const char *path, struct err *err)
+{
+	struct outfile *f = NULL;
+	int rc = outfile_open(path, OUTFILE_REPLACE, &f, err);
+
+	outfile_close(f);
 	return rc;
 }
 
@@ -514,6 +524,8 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 	status = rc ? STATUS_USAGE : STATUS_FAILED;
 	if (!rc) /* before the capture: after it a file in the way would cost the capture */
 		rc = capture_output__check(&out, err);
+	if (!rc && o->raw_path)
+		rc = check_raw(o->raw_path, err);
 	if (!rc)
 		rc = find_named(o, &c, &pids, err);
 	if (!rc && o->command) {

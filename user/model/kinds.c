@@ -50,6 +50,7 @@ static const char *const stop_reasons[STOP_REASON_MAX] = {
 	[STOP_RUNNING] = "[walk stopped: on a CPU]",
 	[STOP_IO_WORKER] = "[io_uring worker]",
 	[STOP_LOST] = "[walk stopped: frames lost]",
+	[STOP_NEW] = "[new thread]",
 };
 
 static const char *const loss_causes[LOSS_CAUSE_MAX] = {
