@@ -14,6 +14,8 @@ static __always_inline u32 wanted(struct task_struct *task)
 
 	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
 		return 0;
+	if (!right_kind(task))
+		return 0;
 	if (cp_config.all)
 		return CP_WANTED;
 	how = bpf_map_lookup_elem(&cp_targets, &tgid);

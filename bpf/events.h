@@ -201,6 +201,8 @@ struct cp_config {
 	__u64 slice_ns;	       /* 0 = no slices */
 	__u32 kind_mask;       /* bit per enum account_kind; others go to [filtered] */
 	__u32 all;	       /* every thread of the machine */
+	__u32 user_threads;    /* of these only threads of processes */
+	__u32 kernel_threads;  /* ... or only the kernel's own */
 	__u32 sums, intervals; /* the sinks; both to compare them */
 	__u32 per_thread;
 	__u32 user_stacks, kernel_stacks;

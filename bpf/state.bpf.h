@@ -154,6 +154,15 @@ static __always_inline struct cp_thread *thread_of(struct task_struct *task)
 	return bpf_task_storage_get(&cp_threads, task, 0, 0);
 }
 
+/* Whether it is of the kind that is asked for: the kernel's own threads have no address space and never leave
+ * the kernel. */
+static __always_inline bool right_kind(struct task_struct *task)
+{
+	bool kernel = task->flags & PF_KTHREAD;
+
+	return kernel ? !cp_config.user_threads : !cp_config.kernel_threads;
+}
+
 /* The number of a task in the PID namespace at a level of nesting; 0 if it is not visible there. */
 static __always_inline u32 pid_at_level(struct pid *pid, u32 level)
 {

@@ -76,6 +76,8 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.max_ns = opts->max_ns,
 		.kind_mask = opts->kind_mask,
 		.all = opts->all,
+		.user_threads = opts->user_threads,
+		.kernel_threads = opts->kernel_threads,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,

@@ -19,6 +19,8 @@ struct capture_opts {
 	const uint32_t *tids; /* single threads */
 	size_t tid_cnt;
 	bool all;		 /* every thread of the machine but our own */
+	bool user_threads;	 /* of these only threads of processes */
+	bool kernel_threads;	 /* ... or only the kernel's own */
 	uint64_t duration_ns;	 /* 0 = until stopped */
 	uint64_t sample_hz;	 /* 0 = chosen by duration */
 	uint64_t min_ns, max_ns; /* waits outside are [filtered]; max_ns 0 = no limit */

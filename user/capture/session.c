@@ -250,38 +250,69 @@ static int poll_timeout_ms(const struct session *s, uint64_t now_ns)
 	return left_ns >= (uint64_t)POLL_MS * 1000000 ? POLL_MS : (int)(left_ns / 1000000) + 1;
 }
 
-int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
-		 void *ctx, struct err *err)
+/* For the first instruction of a command: what comes before the window's start is not in it. */
+static int tell_opened(const struct session *s, const struct session_watch *w, struct err *err)
 {
-	struct pollfd fds[2] = { { .fd = kernel__event_fd(s->kernel), .events = POLLIN },
-				 { .fd = stop_fd, .events = POLLIN } };
-	uint64_t now_ns, ticked_ns = 0;
-	int rc = 0;
+	uint64_t now_ns;
 
-	open_window(s);
-	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
-		if (poll(fds, s->interrupted ? 1 : 2, poll_timeout_ms(s, now_ns)) < 0 &&
-		    errno != EINTR)
-			return err_errno(err, "waiting for events");
-		rc = kernel__consume(s->kernel, err);
-		if (!s->interrupted && (fds[1].revents & POLLIN)) {
-			s->interrupted = true;
-			stop_early(s, clock_ns(CLOCK_MONOTONIC));
-		}
-		if (now_ns - ticked_ns < TICK_NS)
-			continue;
-		ticked_ns = now_ns;
-		if (tick)
-			tick(ctx, now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
-		if (!targets_alive(s))
-			stop_early(s, clock_ns(CLOCK_MONOTONIC));
+	if (!w->opened)
+		return 0;
+	while ((now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.start_ns)
+		usleep((useconds_t)((s->window.start_ns - now_ns) / 1000 + 1));
+	return w->opened(w->ctx, err);
+}
+
+/* Ends the window when a descriptor says so; each is looked at until it has. */
+static void look_for_end(struct session *s, struct pollfd *stop, struct pollfd *end)
+{
+	bool stopped = stop->fd >= 0 && (stop->revents & POLLIN);
+	bool ended = end->fd >= 0 && (end->revents & POLLIN);
+
+	if (stopped) {
+		s->interrupted = true;
+		stop->fd = -1;
 	}
-	if (rc)
-		return rc;
+	if (ended)
+		end->fd = -1;
+	if (stopped || ended)
+		stop_early(s, clock_ns(CLOCK_MONOTONIC));
+}
+
+static int close_window(struct session *s, struct err *err)
+{
+	int rc;
+
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : kernel__consume(s->kernel, err);
+}
+
+int session__run(struct session *s, const struct session_watch *w, struct err *err)
+{
+	struct pollfd fds[3] = { { .fd = kernel__event_fd(s->kernel), .events = POLLIN },
+				 { .fd = w->stop_fd, .events = POLLIN },
+				 { .fd = w->end_fd, .events = POLLIN } };
+	uint64_t now_ns, ticked_ns = 0;
+	int rc;
+
+	open_window(s);
+	rc = tell_opened(s, w, err);
+	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
+		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
+			return err_errno(err, "waiting for events");
+		rc = kernel__consume(s->kernel, err);
+		look_for_end(s, &fds[1], &fds[2]);
+		if (now_ns - ticked_ns < TICK_NS)
+			continue;
+		ticked_ns = now_ns;
+		if (w->tick)
+			w->tick(w->ctx,
+				now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
+		if (!targets_alive(s))
+			stop_early(s, clock_ns(CLOCK_MONOTONIC));
+	}
+	return rc ? rc : close_window(s, err);
 }
 
 static void fill_header(struct session *s, struct header *h)

@@ -19,10 +19,19 @@ struct session;
 
 /* opts and what it points to must live as long as the session. */
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err);
-/* Until the duration is over, all targets are gone, or stop_fd (a signalfd; -1 = none) is readable. tick, if
- * not NULL, is called about ten times a second with the time since the window opened. */
-int session__run(struct session *s, int stop_fd, void (*tick)(void *ctx, uint64_t elapsed_ns),
-		 void *ctx, struct err *err);
+/* What ends a capture early, and who wants to know. Functions may be NULL. */
+struct session_watch {
+	int stop_fd; /* a signalfd, -1 = none: readable = interrupted */
+	int end_fd;  /* a pidfd, -1 = none: readable = what it is about has ended */
+	/* the window is open; an error ends the capture */
+	int (*opened)(void *ctx, struct err *err);
+	/* about ten times a second, with the time since the window opened */
+	void (*tick)(void *ctx, uint64_t elapsed_ns);
+	void *ctx;
+};
+
+/* Until the duration is over, all targets are gone, or one of the descriptors is readable. */
+int session__run(struct session *s, const struct session_watch *w, struct err *err);
 /* The profile is owned by the caller. */
 int session__result(struct session *s, struct profile **ret, struct err *err);
 /* With opts->raw_events: what the state machine was told and what it made of it, as text, to be replayed in

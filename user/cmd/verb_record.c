@@ -16,10 +16,12 @@
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/capability.h"
+#include "user/capture/process_names.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
 #include "user/cmd/capture_output.h"
+#include "user/cmd/child.h"
 #include "user/cmd/command.h"
 
 enum {
@@ -30,12 +32,15 @@ enum {
 
 struct record_opts {
 	struct opt_list pids, tids, labels;
-	bool all, user_only, kernel_only, intervals, verify, per_thread, force, strict, picture;
+	bool all, user_threads, kernel_threads, user_only, kernel_only, intervals, verify,
+		per_thread, force, strict, picture;
 	bool quiet, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
-	const char *state, *output, *btf, *kinds, *raw_path;
+	const char *comm, *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
+	char **command;	    /* what stands behind "--"; NULL: none */
+	struct child child; /* it, once it is started */
 };
 
 static const char *const unwind_choices[] = { "auto", "dwarf", "fp", NULL };
@@ -48,6 +53,13 @@ static const struct opt options[] = {
 	{ "tid", 't', OPT_LIST, OFF(tids), "TID[,TID]", "Watch these threads only" },
 	{ "thread", 'L', OPT_LIST, OFF(tids), "TID[,TID]", "The same as -t" },
 	{ "all", 'a', OPT_FLAG, OFF(all), NULL, "Watch every thread of the machine" },
+	{ "comm", 0, OPT_STRING, OFF(comm), "GLOB",
+	  "Of all processes watch those whose name matches when the capture starts, with their "
+	  "children" },
+	{ "user-threads-only", 'u', OPT_FLAG, OFF(user_threads), NULL,
+	  "Watch the threads of all processes, not the kernel's own" },
+	{ "kernel-threads-only", 'k', OPT_FLAG, OFF(kernel_threads), NULL,
+	  "Watch the kernel's own threads only" },
 	{ "duration", 0, OPT_SECONDS, OFF(duration_ns), "TIME",
 	  "How long: 0.1, 250ms, 2m; also as an operand. Without it: until Ctrl-C" },
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
@@ -179,9 +191,17 @@ static int parse_states(const char *text, uint32_t *kinds, struct err *err)
 static int parse_operands(struct record_opts *o, const struct opt_operands *operands,
 			  struct err *err)
 {
-	if (operands->argc > 1)
-		return err_set(err, -EINVAL, "unexpected argument '%s'", operands->argv[1]);
-	if (operands->argc == 1 &&
+	int own_cnt = operands->after_dashes;
+
+	if (own_cnt < operands->argc) {
+		o->command = operands->argv + own_cnt;
+		operands->argv[operands->argc] = NULL;
+	}
+	if (own_cnt > 1)
+		return err_set(err, -EINVAL,
+			       "unexpected argument '%s' (a command stands behind --)",
+			       operands->argv[1]);
+	if (own_cnt == 1 &&
 	    parse_duration_ns(operands->argv[0], 1000000000, &o->duration_ns, err)) {
 		err_prefix(err, "duration");
 		return -EINVAL;
@@ -198,9 +218,14 @@ static int check_labels(const struct opt_list *labels, struct err *err)
 	return 0;
 }
 
+static bool names_targets(const struct record_opts *o)
+{
+	return o->pids.cnt || o->tids.cnt;
+}
+
 static int check(const struct record_opts *o, bool has_duration, struct err *err)
 {
-	bool named = o->pids.cnt || o->tids.cnt;
+	bool named = names_targets(o);
 	const struct {
 		bool wrong;
 		const char *why;
@@ -209,8 +234,14 @@ static int check(const struct record_opts *o, bool has_duration, struct err *err
 		{ o->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000,
 		  "the duration must be at most 7 days" },
 		{ o->all && named, "-a does not go with -p or -t" },
-		{ !o->all && !named, "nothing to watch: name a process with -p PID, a thread with "
-				     "-t TID, or all with -a" },
+		{ o->user_threads && o->kernel_threads, "-u does not go with -k" },
+		{ (o->user_threads || o->kernel_threads) && named,
+		  "-u and -k are about the whole machine: they do not go with -p or -t" },
+		{ o->comm && (named || o->command), "--comm does not go with -p, -t or a command" },
+		{ o->command && named, "a command does not go with -p or -t" },
+		{ !o->all && !named && !o->command,
+		  "nothing to watch: name a process with -p PID, a thread with -t TID, all with -a, or a "
+		  "command behind --" },
 		{ o->max_ns && o->max_ns < o->min_ns, "-M is smaller than -m: no wait fits" },
 		{ o->user_only && o->kernel_only, "-U does not go with -K" },
 	};
@@ -233,6 +264,8 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->pids = *pids;
 	c->tids = *tids;
 	c->all = o->all;
+	c->user_threads = o->user_threads;
+	c->kernel_threads = o->kernel_threads;
 	c->duration_ns = o->duration_ns;
 	c->sample_hz = o->sample_hz;
 	c->min_ns = o->min_ns;
@@ -299,6 +332,13 @@ static int open_stop_fd(struct err *err)
 	return fd < 0 ? err_errno(err, "signalfd") : fd;
 }
 
+static int let_go(void *ctx, struct err *err)
+{
+	struct record_opts *o = ctx;
+
+	return o->command ? child__go(&o->child, err) : 0;
+}
+
 static void show_progress(void *ctx, uint64_t elapsed_ns)
 {
 	const struct record_opts *o = ctx;
@@ -352,17 +392,21 @@ static int check_raw(const char *path, struct err *err)
 	return rc;
 }
 
-static int capture(const struct record_opts *o, const struct capture_opts *c, struct profile **ret,
-		   struct err *err)
+static int capture(struct record_opts *o, const struct capture_opts *c, int stop_fd,
+		   struct profile **ret, struct err *err)
 {
-	bool terminal = isatty(STDERR_FILENO) && !o->quiet;
+	/* a command has the terminal for itself */
+	bool terminal = isatty(STDERR_FILENO) && !o->quiet && !o->command;
+	struct session_watch watch = { .stop_fd = stop_fd,
+				       .end_fd = o->command ? o->child.pidfd : -1,
+				       .opened = let_go,
+				       .tick = terminal ? show_progress : NULL,
+				       .ctx = o };
 	struct session *s = NULL;
-	int stop_fd = open_stop_fd(err), rc = stop_fd < 0 ? stop_fd : 0;
+	int rc = session__open(c, &s, err);
 
 	if (!rc)
-		rc = session__open(c, &s, err);
-	if (!rc)
-		rc = session__run(s, stop_fd, terminal ? show_progress : NULL, (void *)o, err);
+		rc = session__run(s, &watch, err);
 	if (terminal)
 		fputs("\r                         \r", stderr);
 	if (!rc)
@@ -370,8 +414,6 @@ static int capture(const struct record_opts *o, const struct capture_opts *c, st
 	if (!rc && o->raw_path)
 		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
-	if (stop_fd >= 0)
-		close(stop_fd);
 	return rc;
 }
 
@@ -403,13 +445,79 @@ static int fill_outputs(const struct record_opts *o, struct output_opts *out, st
 	return 0;
 }
 
+/* Starts the command, which then waits to be let go, and makes it what is watched. */
+static int start_command(struct record_opts *o, struct capture_opts *c, uint32_t **pids,
+			 struct err *err)
+{
+	size_t cap = 0;
+	int rc = child__start(o->command, &o->child, err);
+
+	if (rc || o->all)
+		return rc;
+	*pids = xgrow(*pids, &cap, 1, sizeof(**pids));
+	(*pids)[0] = (uint32_t)o->child.pid;
+	c->pids = *pids;
+	c->pid_cnt = 1;
+	return 0;
+}
+
+/* Processes that have the name are named one by one; those that get it later are not. */
+static int find_named(const struct record_opts *o, struct capture_opts *c, uint32_t **pids,
+		      struct err *err)
+{
+	int rc = o->comm ? process_names_match(o->comm, pids, &c->pid_cnt, err) : 0;
+
+	c->pids = *pids;
+	c->all = o->all && !o->comm;
+	return rc;
+}
+
+/* The capture, from a look at what it will cost to its files. */
+static int record_to(struct record_opts *o, struct capture_opts *c, const struct output_opts *out,
+		     const char *command, int stop_fd, struct err *err)
+{
+	struct profile *p = NULL;
+	int rc = 0, status = STATUS_FAILED;
+
+	if (o->all || !o->command) /* what a command will do is not known yet */
+		rc = predict(o, c, err);
+	if (!rc)
+		print_notes(c);
+	if (!rc)
+		rc = capture(o, c, stop_fd, &p, err);
+	if (!rc) {
+		note_origin(p, o, command);
+		rc = capture_output__put(p, out, err);
+	}
+	if (!rc)
+		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
+	profile__free(p);
+	return status;
+}
+
+/* The command goes on to its end, whatever became of the capture; its status is ours if we have done well. */
+static int end_command(struct record_opts *o, int stop_fd, int status)
+{
+	int command_status;
+
+	if (o->child.failed)
+		status = CHILD_NOT_EXECUTED;
+	else if (o->child.go_fd < 0) {
+		command_status = child__wait(&o->child, stop_fd);
+		if (status == STATUS_DONE)
+			status = command_status;
+	}
+	child__close(&o->child);
+	return status;
+}
+
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
 	struct output_opts out;
 	struct capture_opts c = { 0 };
-	struct profile *p = NULL;
 	uint32_t *pids = NULL, *tids = NULL;
-	int rc = fill_outputs(o, &out, err), status;
+	int rc = fill_outputs(o, &out, err), status, stop_fd = -1;
+	bool started = false;
 
 	if (!rc)
 		rc = fill_capture(o, &c, &pids, &tids, err);
@@ -419,18 +527,21 @@ static int record(struct record_opts *o, const char *command, struct err *err)
 	if (!rc && o->raw_path)
 		rc = check_raw(o->raw_path, err);
 	if (!rc)
-		rc = predict(o, &c, err);
-	if (!rc)
-		print_notes(&c);
-	if (!rc)
-		rc = capture(o, &c, &p, err);
+		rc = find_named(o, &c, &pids, err);
+	if (!rc && o->command) {
+		rc = start_command(o, &c, &pids, err);
+		started = !rc;
+	}
 	if (!rc) {
-		note_origin(p, o, command);
-		rc = capture_output__put(p, &out, err);
+		stop_fd = open_stop_fd(err);
+		rc = stop_fd < 0 ? stop_fd : 0;
 	}
 	if (!rc)
-		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
-	profile__free(p);
+		status = record_to(o, &c, &out, command, stop_fd, err);
+	if (started)
+		status = end_command(o, stop_fd, status);
+	if (stop_fd >= 0)
+		close(stop_fd);
 	free(pids);
 	free(tids);
 	return status;
@@ -459,6 +570,8 @@ static int run(int argc, char **argv, struct err *err)
 
 		if (!has_duration)
 			o.duration_ns = 0;
+		if (!names_targets(&o))
+			o.all = o.all || o.user_threads || o.kernel_threads || o.comm;
 		if (!check(&o, has_duration, err))
 			status = record(&o, command, err);
 	}
@@ -471,7 +584,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_record = {
 	.name = "record",
-	.usage = "[OPTIONS] -p PID [DURATION]",
+	.usage = "[OPTIONS] -p PID [DURATION] | [OPTIONS] -- COMMAND [ARG]...",
 	.summary = "Capture where the time of threads goes: running, runnable, blocked",
 	.options = options,
 	.run = run,
