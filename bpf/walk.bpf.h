@@ -23,7 +23,7 @@ enum {
 	TRAMPOLINE_POP_R11 = 15, /* offsets behind the instructions; trampoline_words() */
 	TRAMPOLINE_POP_RCX = 16,
 	TRAMPOLINE_BYTES = 17,
-	/* thread_info.flags, which BTF does not name; the other one is unused in each kernel that has one */
+	/* thread_info.flags, which BTF does not name; walk_registers() asks for the int3 as well */
 	TIF_UPROBE = 1 << 8,
 	TIF_UPROBE_TO_6_17 = 1 << 12,
 };
@@ -556,6 +556,12 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
+	if (w->breakpoint) {
+		u8 byte = 0;
+
+		bpf_probe_read_user(&byte, 1, (void *)(regs->ip - 1));
+		w->breakpoint = byte == 0xcc;
+	}
 	w->ip = regs->ip - w->breakpoint;
 	w->sp = regs->sp;
 	w->bp = regs->bp;

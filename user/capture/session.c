@@ -122,8 +122,10 @@ static void prepare_all(struct spaces *spaces)
 
 static void prepare(struct session *s)
 {
-	if (s->opts->frame_pointers || !s->opts->user_stacks)
+	if (s->opts->frame_pointers || !s->opts->user_stacks) {
+		spaces__without_rows(s->spaces);
 		return;
+	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)

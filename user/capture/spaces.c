@@ -45,6 +45,7 @@ struct spaces {
 	struct cp_mapping *mappings;
 	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
 	uint64_t prepared_mapping_cnt;
+	bool without_rows;
 	struct spaces_stats stats;
 };
 
@@ -170,6 +171,11 @@ static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
 	return file;
 }
 
+void spaces__without_rows(struct spaces *s)
+{
+	s->without_rows = true;
+}
+
 void spaces__prepare(struct spaces *s, pid_t pid)
 {
 	struct maps maps = { 0 };
@@ -290,7 +296,7 @@ int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symboliz
 
 	if (rc)
 		goto out;
-	for (size_t i = 0; i < maps.cnt && !rc; i++)
+	for (size_t i = 0; i < maps.cnt && !rc && !s->without_rows; i++)
 		if (maps.entries[i].perms & MAPS_EXEC)
 			rc = add_mapping(s, pid, &maps.entries[i]);
 	if (rc) {

@@ -23,6 +23,9 @@ struct spaces_sizes {
 struct spaces *spaces__new(void);    /* owned by the caller */
 void spaces__free(struct spaces *s); /* NULL is fine */
 
+/* Walks go by frame pointers: from here on nothing is compiled, and nothing lies in the arrays. */
+void spaces__without_rows(struct spaces *s);
+
 /* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
 void spaces__prepare(struct spaces *s, pid_t pid);
 /* Room for what was prepared, and for as much again that may come. */
