@@ -68,7 +68,7 @@ TOOLS = {
     "bpftrace": ["bpftrace", "-e", BPFTRACE.replace("args.", "args->")],
 }
 TOOLS = {k: v for k, v in TOOLS.items() if shutil.which(v[0])}
-added, ratio, inside = {}, {}, {}
+added, ratio, inside, missing = {}, {}, {}, set()
 try:
     for _ in range(ROUNDS):
         this = {}
@@ -76,6 +76,9 @@ try:
             before = ns_per_switch()
             tool = subprocess.Popen(["taskset", "-c", "1", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(2.5)  # until it is attached
+            if tool.poll() is not None:
+                missing.add(name)
+                continue
             during = ns_per_switch()
             open(STATS, "w").write("1")
             inside.setdefault(name, []).append(per_switch_in_programs())
@@ -96,6 +99,9 @@ try:
     print(f"{'ns added to a switch':34} {'median':>8} {'min':>8} {'max':>8}   {'in BPF programs':>16}   of offcputime's: median, min..max; in programs")
     peer = statistics.median(inside.get("offcputime (libbpf-tools)", [0])) or 1
     for name in TOOLS:
+        if name in missing:
+            print(f"{name:34} does not run here")
+            continue
         a, r, i = added[name], ratio.get(name, [0]), statistics.median(inside[name])
         print(f"{name:34} {statistics.median(a):8.0f} {min(a):8.0f} {max(a):8.0f}   {i:16.0f}   "
               f"{statistics.median(r):.2f}  {min(r):.2f}..{max(r):.2f};  {i / peer:.2f}")
