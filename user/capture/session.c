@@ -41,7 +41,7 @@ struct session {
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	struct err event_err; /* first failure while answering events */
+	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -84,6 +84,7 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	struct session *s = ctx;
 	const struct event_process *parent;
 	struct cp_range range;
+	int rc;
 
 	if (p->event.kernel)
 		return;
@@ -95,9 +96,12 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 			p->space = parent->space;
 		return;
 	}
-	if (!spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
-			     NULL))
-		kernel__publish(s->kernel, p->space, &range, &s->event_err);
+	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
+			     NULL);
+	if (!rc)
+		rc = kernel__publish(s->kernel, p->space, &range, NULL);
+	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
+		s->unpublished_cnt++;
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -363,6 +367,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	else if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
+	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
