@@ -35,12 +35,16 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
 	struct walk_ctx c;
-	long kernel_bytes = 0;
+	struct kernel_part part = {};
+	long bytes;
 
 	if (!s)
 		return 0;
-	if (cp_config.kernel_stacks)
-		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
+	if (cp_config.kernel_stacks) {
+		bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
+		part.cnt = bytes > 0 ? (u32)bytes / 8 : 0;
+		hash_kernel(s, &part);
+	}
 	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
 		c.task = task;
 		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
@@ -49,7 +53,7 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 				s->walk.stop = WALK_DEPTH;
 		}
 	}
-	return stack_number(s, kernel_bytes);
+	return stack_number(0, s, &part);
 }
 
 static __always_inline u64 switches_of(struct task_struct *task)
@@ -62,6 +66,7 @@ static __always_inline u32 stack_of_runner(void)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
+	struct kernel_part none = {};
 
 	if (!s)
 		return 0;
@@ -69,7 +74,7 @@ static __always_inline u32 stack_of_runner(void)
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
 		0;
-	return stack_number(s, 0);
+	return stack_number(0, s, &none);
 }
 
 /* First pass: which processes are watched, so that user space can fetch their mappings before any of

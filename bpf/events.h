@@ -210,7 +210,8 @@ struct cp_config {
 	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
 	__u32 census_scratch;			  /* its element in cp_scratch */
 	__u32 raw;				  /* send what bpf/account.h is told */
-	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
+	__u32 check_recalled; /* unwind kernel stacks that are remembered all the same */
+	__u32 wake_bytes;     /* unread bytes in the ring that wake the reader */
 };
 
 struct cp_loss {
@@ -224,6 +225,8 @@ struct cp_cost {
 	__u64 calls;		     /* of programs that had work to do */
 	__u64 timed_calls, timed_ns; /* some of them, timed */
 	__u64 samples;
+	__u64 recalled;	      /* kernel stacks that were remembered */
+	__u64 recalled_wrong; /* of these not what the kernel unwinds, if that is checked */
 	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
 	__u32 pad;
 };

@@ -88,11 +88,13 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.row_mask = k->sizes.row_cnt - 1,
 		.block_mask = k->sizes.block_cnt - 1,
 		.mapping_mask = k->sizes.mapping_cnt - 1,
+		.check_recalled = opts->sink == SINK_BOTH,
 		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
 		.wake_bytes = (uint32_t)ring_bytes / 4,
 	};
 	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.cp_scratch, (uint32_t)(k->cpu_cnt * FAMILIES + 1));
+	bpf_map__set_max_entries(k->skel->maps.cp_kernel_memory, (uint32_t)k->cpu_cnt);
 	bpf_map__set_value_size(k->skel->maps.cp_rows, k->sizes.row_cnt * 8);
 	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
 	bpf_map__set_value_size(k->skel->maps.cp_mappings,
@@ -377,6 +379,8 @@ void kernel__cost(const struct kernel *k, struct cp_cost *total)
 			total->timed_calls += cpus[i].timed_calls;
 			total->timed_ns += cpus[i].timed_ns;
 			total->samples += cpus[i].samples;
+			total->recalled += cpus[i].recalled;
+			total->recalled_wrong += cpus[i].recalled_wrong;
 		}
 	}
 	free(cpus);

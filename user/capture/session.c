@@ -334,6 +334,7 @@ static void fill_header(struct session *s, struct header *h)
 	h->sample_period_ns = kernel__sample_period_ns(s->kernel);
 	h->switch_cnt = cost.switches;
 	h->target_switch_cnt = cost.target_switches;
+	h->recalled_cnt = cost.recalled;
 	h->bpf_sampled_cnt = cost.timed_calls;
 	if (cost.timed_calls)
 		h->bpf_ns = (uint64_t)((double)cost.timed_ns / (double)cost.timed_calls *
@@ -348,6 +349,20 @@ static void fill_header(struct session *s, struct header *h)
 		h->flags |= HEADER_INTERRUPTED;
 	if (s->opts->keep_intervals)
 		h->flags |= HEADER_HAS_INTERVALS;
+}
+
+/* --verify: what the kernel programs remember of kernel stacks is what the kernel unwinds. */
+static int compare_recalled(const struct session *s, struct err *err)
+{
+	struct cp_cost cost;
+
+	kernel__cost(s->kernel, &cost);
+	if (!cost.recalled_wrong)
+		return 0;
+	return err_set(err, -EIO,
+		       "%" PRIu64 " of %" PRIu64
+		       " remembered kernel stacks differ from what the kernel unwinds",
+		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
 }
 
 int session__result(struct session *s, struct profile **ret, struct err *err)
@@ -366,6 +381,8 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	else if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
+	if (!rc && s->opts->sink == SINK_BOTH)
+		rc = compare_recalled(s, err);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
