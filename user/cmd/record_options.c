@@ -8,6 +8,8 @@
 
 #include "user/base/mem.h"
 #include "user/base/num.h"
+#include "user/capture/cgroups.h"
+#include "user/capture/process_names.h"
 #include "user/model/kinds.h"
 
 enum {
@@ -33,6 +35,9 @@ const struct opt record_options[] = {
 	{ "comm", 0, OPT_STRING, OFF(comm), "GLOB",
 	  "Of all processes watch those whose name matches when the capture starts, with their "
 	  "children" },
+	{ "cgroup", 'G', OPT_LIST, OFF(cgroup_words), "CGROUP",
+	  "Watch the processes in this cgroup (version 2) and below, also those that come: its path, "
+	  "or its number" },
 	{ "user-threads-only", 'u', OPT_FLAG, OFF(capture.user_threads), NULL,
 	  "Watch the threads of all processes, not the kernel's own" },
 	{ "kernel-threads-only", 'k', OPT_FLAG, OFF(capture.kernel_threads), NULL,
@@ -204,37 +209,61 @@ static bool names_targets(const struct record_opts *o)
 
 static bool names_nothing(const struct record_opts *o)
 {
-	return !o->capture.all && !o->comm && !o->command && !names_targets(o);
+	return !o->capture.all && !o->comm && !o->command && !o->cgroup_words.cnt &&
+	       !names_targets(o);
+}
+
+struct rule {
+	bool wrong;
+	const char *why;
+};
+
+static int apply_rules(const struct rule *rules, size_t cnt, struct err *err)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (rules[i].wrong)
+			return err_set(err, -EINVAL, "%s", rules[i].why);
+	return 0;
+}
+
+/* What is watched. */
+static int check_targets(const struct record_opts *o, struct err *err)
+{
+	const struct capture_opts *c = &o->capture;
+	bool named = names_targets(o), half = c->user_threads || c->kernel_threads;
+	bool cgroup = o->cgroup_words.cnt;
+	const struct rule rules[] = {
+		{ c->all && named, "-a does not go with -p or -t" },
+		{ c->user_threads && c->kernel_threads, "-u does not go with -k" },
+		{ half && named,
+		  "-u and -k are about the whole machine: they do not go with -p or -t" },
+		{ cgroup && (named || o->comm || o->command || c->all),
+		  "-G does not go with -a, -p, -t, --comm or a command" },
+		{ o->comm && (named || o->command), "--comm does not go with -p, -t or a command" },
+		{ o->command && named, "a command does not go with -p or -t" },
+		{ names_nothing(o),
+		  "nothing to watch: name a process with -p PID, a thread with -t TID, a cgroup with -G, "
+		  "all with -a, or a command behind --" },
+	};
+
+	return apply_rules(rules, ARRAY_CNT(rules), err);
 }
 
 static int check(const struct record_opts *o, bool has_duration, struct err *err)
 {
 	const struct capture_opts *c = &o->capture;
-	bool named = names_targets(o), half = c->user_threads || c->kernel_threads;
-	const struct {
-		bool wrong;
-		const char *why;
-	} rules[] = {
+	const struct rule rules[] = {
 		{ has_duration && !c->duration_ns, "the duration must be longer than 0" },
 		{ c->duration_ns > (uint64_t)DURATION_MAX_S * 1000000000,
 		  "the duration must be at most 7 days" },
-		{ c->all && named, "-a does not go with -p or -t" },
-		{ c->user_threads && c->kernel_threads, "-u does not go with -k" },
-		{ half && named,
-		  "-u and -k are about the whole machine: they do not go with -p or -t" },
-		{ o->comm && (named || o->command), "--comm does not go with -p, -t or a command" },
-		{ o->command && named, "a command does not go with -p or -t" },
-		{ names_nothing(o),
-		  "nothing to watch: name a process with -p PID, a thread with -t TID, all with -a, or a "
-		  "command behind --" },
 		{ c->max_ns && c->max_ns < c->min_ns, "-M is smaller than -m: no wait fits" },
 		{ o->user_only && o->kernel_only, "-U does not go with -K" },
 	};
+	int rc = check_targets(o, err);
 
-	for (size_t i = 0; i < ARRAY_CNT(rules); i++)
-		if (rules[i].wrong)
-			return err_set(err, -EINVAL, "%s", rules[i].why);
-	return check_labels(&o->labels, err);
+	if (!rc)
+		rc = apply_rules(rules, ARRAY_CNT(rules), err);
+	return rc ? rc : check_labels(&o->labels, err);
 }
 
 /* What no option writes into the capture by itself. */
@@ -275,7 +304,7 @@ int record_opts__parse(struct record_opts *o, int argc, char **argv, struct err 
 	has_duration = c->duration_ns != UINT64_MAX;
 	if (!has_duration)
 		c->duration_ns = 0;
-	if (!names_targets(o) && (c->user_threads || c->kernel_threads))
+	if (!names_targets(o) && !o->cgroup_words.cnt && (c->user_threads || c->kernel_threads))
 		c->all = true;
 	rc = check(o, has_duration, err);
 	if (!rc)
@@ -283,6 +312,45 @@ int record_opts__parse(struct record_opts *o, int argc, char **argv, struct err 
 	if (o->comm) /* the processes of that name, out of all */
 		c->all = false;
 	return rc;
+}
+
+static int find_cgroups(struct record_opts *o, struct err *err)
+{
+	struct capture_opts *c = &o->capture;
+	struct cgroups *cgroups = cgroups__new();
+	int rc = 0;
+
+	o->cgroups = xcalloc(o->cgroup_words.cnt, sizeof(*o->cgroups));
+	c->cgroups = o->cgroups;
+	for (size_t i = 0; i < o->cgroup_words.cnt && !rc; i++) {
+		char *dir = NULL;
+
+		rc = cgroups__find(cgroups, o->cgroup_words.items[i], &o->cgroups[i].id, &dir, err);
+		o->cgroups[i].dir = dir;
+		c->cgroup_cnt += !rc;
+	}
+	cgroups__free(cgroups);
+	return rc;
+}
+
+/* Processes that have the name are watched one by one; those that get it later are not. */
+static int find_named(struct record_opts *o, struct err *err)
+{
+	uint32_t *pids = NULL;
+	size_t cnt = 0;
+	int rc = process_names_match(o->comm, &pids, &cnt, err);
+
+	for (size_t i = 0; !rc && i < cnt; i++)
+		record_opts__watch(o, pids[i]);
+	free(pids);
+	return rc;
+}
+
+int record_opts__look_up(struct record_opts *o, struct err *err)
+{
+	int rc = o->cgroup_words.cnt ? find_cgroups(o, err) : 0;
+
+	return rc || !o->comm ? rc : find_named(o, err);
 }
 
 void record_opts__watch(struct record_opts *o, uint32_t pid)
@@ -299,6 +367,10 @@ void record_opts__free(struct record_opts *o)
 	opt_list_free(&o->pid_words);
 	opt_list_free(&o->tid_words);
 	opt_list_free(&o->labels);
+	opt_list_free(&o->cgroup_words);
+	for (size_t i = 0; i < o->capture.cgroup_cnt; i++)
+		free((char *)o->cgroups[i].dir);
+	free(o->cgroups);
 	free(o->pids);
 	free(o->tids);
 }

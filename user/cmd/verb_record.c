@@ -16,7 +16,6 @@
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/capability.h"
-#include "user/capture/process_names.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
@@ -209,19 +208,6 @@ static int start_command(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Processes that have the name are named one by one; those that get it later are not. */
-static int find_named(struct record_opts *o, struct err *err)
-{
-	uint32_t *pids = NULL;
-	size_t cnt = 0;
-	int rc = o->comm ? process_names_match(o->comm, &pids, &cnt, err) : 0;
-
-	for (size_t i = 0; !rc && i < cnt; i++)
-		record_opts__watch(o, pids[i]);
-	free(pids);
-	return rc;
-}
-
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct recording *r, const struct output_opts *out, const char *command,
 		     struct err *err)
@@ -274,7 +260,7 @@ static int record(struct recording *r, const char *command, struct err *err)
 	if (!rc && o->raw_path)
 		rc = check_raw(o->raw_path, err);
 	if (!rc)
-		rc = find_named(o, err);
+		rc = record_opts__look_up(o, err);
 	if (!rc && o->command) {
 		rc = start_command(r, err);
 		started = !rc;
