@@ -118,26 +118,23 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	}
 	identify(t, task);
 	process_found(task);
-	if (t->account.kind)
-		return 0; /* it has switched already */
+	if (t->account.kind) { /* it has switched already, or was moved here in its sleep */
+		if (t->account.kind & ACCOUNT_BY_CENSUS && !t->census_stack && !task->on_cpu &&
+		    !cp_census_blind)
+			t->census_stack = stack_of_sleeper(task, process_of(task));
+		return 0;
+	}
 	t->flags |= (flags & ~CP_WANTED) | (task->flags & PF_KTHREAD ? CP_THREAD_KERNEL : 0);
 	p = process_of(task);
 	switches = switches_of(task);
-	sw.prev_state = task->__state;
-	sw.on_rq = task->on_rq == 1;
-	if (bpf_core_field_exists(task->se.sched_delayed))
-		sw.sched_delayed = task->se.sched_delayed;
 	look_at_clocks(t, task, bpf_ktime_get_ns());
 	sw.now_ns = t->account.since_ns;
 	if (sw.now_ns >= cp_window.start_ns) /* it came while the window is open */
 		t->first_ns = sw.now_ns;
 	t->census_process = p ? p->id : 0;
-	if (task->on_cpu) {
-		kind = ACCOUNT_RUNNING;
-	} else {
-		kind = account_off_kind(&sw);
+	kind = kind_of(task, &sw);
+	if (kind != ACCOUNT_RUNNING && !cp_census_blind)
 		t->census_stack = stack_of_sleeper(task, p);
-	}
 	if (task->on_cpu || switches != switches_of(task))
 		t->census_stack = stack_of_runner();
 	if (!t->process)

@@ -28,10 +28,11 @@ int BPF_PROG(cp_cgroup_mkdir, struct cgroup *cgroup, const char *path)
 	return 0;
 }
 
-/* A task that is on a CPU when it comes: its time counts from here on. */
-static __always_inline void watch_runner(struct task_struct *task)
+/* Its time counts from here on. The stack of one that sleeps is walked a little later. */
+static __always_inline void watch_newcomer(struct task_struct *task)
 {
 	struct account_switch sw = { .now_ns = bpf_ktime_get_ns() };
+	u32 kind = kind_of(task, &sw);
 	struct cp_process *p;
 	struct cp_thread *t;
 
@@ -47,13 +48,12 @@ static __always_inline void watch_runner(struct task_struct *task)
 	look_at_clocks(t, task, sw.now_ns);
 	if (sw.now_ns >= cp_window.start_ns)
 		t->first_ns = sw.now_ns;
-	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE,
-					 ACCOUNT_RUNNING | ACCOUNT_BY_CENSUS))
-		put_raw(t, CP_RAW_CENSUS, &sw, ACCOUNT_RUNNING);
+	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
+		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 }
 
-/* Called with the leader where all of a process moves. Its other threads, and one that sleeps, are found by
- * another census, which can walk their stacks. */
+/* Called with the leader where all of a process moves. User space is told first: a census finds the other threads
+ * at once, and another their stacks as soon as the process's code is known. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(cp_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task,
 	     bool threadgroup)
@@ -68,8 +68,6 @@ int BPF_PROG(cp_cgroup_attach, struct cgroup *to, const char *path, struct task_
 	}
 	if (!cp_config.cgroups || !right_kind(task) || !in_cgroups(task))
 		return 0;
-	if (task->on_cpu && !task->exit_state)
-		watch_runner(task);
 	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, 0);
@@ -78,5 +76,7 @@ int BPF_PROG(cp_cgroup_attach, struct cgroup *to, const char *path, struct task_
 	__builtin_memset(e, 0, sizeof(*e));
 	e->event = CP_EVENT_MOVED;
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	if (!task->exit_state)
+		watch_newcomer(task);
 	return 0;
 }

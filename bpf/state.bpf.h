@@ -71,6 +71,7 @@ struct cp_loss cp_loss[CP_LOSS_CNT] __weak = {};
 /* The PID namespace that causeprof runs in: how deep it is nested, and which of all at that depth. */
 __u32 cp_viewer_level __weak = 0;
 __u64 cp_viewer_ns __weak = 0;
+__u32 cp_census_blind __weak = 0; /* the census leaves stacks to a later one */
 __u32 cp_next_process __weak = 0;
 __u32 cp_next_stack __weak = 0;
 
@@ -213,6 +214,16 @@ static __always_inline void note_viewer(void)
 
 	cp_viewer_level = BPF_CORE_READ(pid, level);
 	cp_viewer_ns = (u64)pid_at_level(pid, cp_viewer_level).ns;
+}
+
+/* What a task is doing that nobody has watched so far. */
+static __always_inline u32 kind_of(struct task_struct *task, struct account_switch *sw)
+{
+	sw->prev_state = task->__state;
+	sw->on_rq = task->on_rq == 1;
+	if (bpf_core_field_exists(task->se.sched_delayed))
+		sw->sched_delayed = task->se.sched_delayed;
+	return task->on_cpu ? ACCOUNT_RUNNING : account_off_kind(sw);
 }
 
 /* The kernel's own counts at the moment from which a thread is watched. */

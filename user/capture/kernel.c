@@ -310,10 +310,12 @@ static int run_iterator(struct bpf_program *program, struct err *err)
 
 int kernel__census(struct kernel *k, enum census census, struct err *err)
 {
+	k->skel->bss->cp_census_blind = census == CENSUS_BLIND;
 	switch (census) {
 	case CENSUS_FIND:
 		return run_iterator(k->skel->progs.cp_census_find, err);
 	case CENSUS_OPEN:
+	case CENSUS_BLIND:
 		return run_iterator(k->skel->progs.cp_census_open, err);
 	case CENSUS_CLOSE:
 		return run_iterator(k->skel->progs.cp_census_close, err);

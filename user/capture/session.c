@@ -103,6 +103,7 @@ static void moved_in(void *ctx)
 	struct session *s = ctx;
 
 	s->moved = true;
+	kernel__census(s->kernel, CENSUS_BLIND, NULL);
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -314,7 +315,7 @@ static int close_window(struct session *s, struct err *err)
 	return rc ? rc : kernel__consume(s->kernel, err);
 }
 
-/* Finds the threads of processes that were moved into a watched cgroup. */
+/* Finds the stacks of threads that were moved into a watched cgroup. */
 static int take_late_census(struct session *s, struct err *err)
 {
 	s->moved = false;
