@@ -96,6 +96,25 @@ int cp_census_find(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* A thread that was moved here in its sleep, and whose code was not known then. */
+static __always_inline void look_again(struct cp_thread *t, struct task_struct *task)
+{
+	if (t->account.kind & ACCOUNT_BY_CENSUS && !t->census_stack && !task->on_cpu &&
+	    !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, process_of(task));
+}
+
+static __always_inline void find_stack(struct cp_thread *t, struct task_struct *task,
+				       const struct cp_process *p, u32 kind)
+{
+	u64 switches = switches_of(task);
+
+	if (kind != ACCOUNT_RUNNING && !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, p);
+	if (task->on_cpu || switches != switches_of(task))
+		t->census_stack = stack_of_runner();
+}
+
 SEC("iter.s/task")
 int cp_census_open(struct bpf_iter__task *ctx)
 {
@@ -104,7 +123,6 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	struct cp_process *p;
 	struct cp_thread *t;
 	u32 flags, kind;
-	u64 switches;
 
 	if (!task)
 		return 0;
@@ -118,25 +136,19 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	}
 	identify(t, task);
 	process_found(task);
-	if (t->account.kind) { /* it has switched already, or was moved here in its sleep */
-		if (t->account.kind & ACCOUNT_BY_CENSUS && !t->census_stack && !task->on_cpu &&
-		    !cp_census_blind)
-			t->census_stack = stack_of_sleeper(task, process_of(task));
+	if (t->account.kind) { /* it has switched already */
+		look_again(t, task);
 		return 0;
 	}
 	t->flags |= (flags & ~CP_WANTED) | (task->flags & PF_KTHREAD ? CP_THREAD_KERNEL : 0);
 	p = process_of(task);
-	switches = switches_of(task);
 	look_at_clocks(t, task, bpf_ktime_get_ns());
 	sw.now_ns = t->account.since_ns;
 	if (sw.now_ns >= cp_window.start_ns) /* it came while the window is open */
 		t->first_ns = sw.now_ns;
 	t->census_process = p ? p->id : 0;
 	kind = kind_of(task, &sw);
-	if (kind != ACCOUNT_RUNNING && !cp_census_blind)
-		t->census_stack = stack_of_sleeper(task, p);
-	if (task->on_cpu || switches != switches_of(task))
-		t->census_stack = stack_of_runner();
+	find_stack(t, task, p, kind);
 	if (!t->process)
 		t->process = t->census_process;
 	/* a switch that came in between wins */
