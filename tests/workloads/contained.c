@@ -3,9 +3,10 @@
  * used. MARK, given to the compiler, is a prefix of its functions' names, so that two programs at one path in two
  * roots can be told apart.
  *
- * usage: contained CHILDREN FILE [ROUNDS]; each child computes for some milliseconds.
+ * usage: contained CHILDREN FILE [ROUNDS]; each child computes for some milliseconds. SIGTERM ends it with the round.
  * Lines of FILE, written at the end: "self PID CPU", "child PID BORN DIED CPU", "wait START END"; CPU by rusage, in
  * ns; times of CLOCK_MONOTONIC. */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@
 #define NOINLINE     __attribute__((noinline, noclone))
 
 static volatile uint64_t sink;
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
 
 static uint64_t now_ns(void)
 {
@@ -81,7 +89,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || !(f = fopen(argv[2], "w")))
 		return 2;
-	for (long r = 0; r < rounds; r++) {
+	signal(SIGTERM, end);
+	for (long r = 0; r < rounds && !ended; r++) {
 		for (long i = atol(argv[1]); i-- > 0;)
 			one_child(f);
 		PASTE(MARK, work)(8000000);
