@@ -88,6 +88,11 @@ struct cgroups *cgroups__new(void)
 	return c;
 }
 
+const char *cgroups__mount(const struct cgroups *c)
+{
+	return c->mount;
+}
+
 void cgroups__free(struct cgroups *c)
 {
 	if (!c)

@@ -15,6 +15,9 @@ struct cgroups;
 struct cgroups *cgroups__new(void);    /* owned by the caller; fine on machines without cgroup2 */
 void cgroups__free(struct cgroups *c); /* NULL is fine */
 
+/* Where the v2 hierarchy is mounted; NULL: nowhere. */
+const char *cgroups__mount(const struct cgroups *c);
+
 /* text: a number, a directory below the mount, or a path in the hierarchy, with or without the first "/". Gives the
  * number and the directory (owned by the caller). 0, or -ENOENT, -EINVAL with what is wrong. */
 int cgroups__find(struct cgroups *c, const char *text, uint64_t *id, char **dir, struct err *err);

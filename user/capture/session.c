@@ -55,6 +55,15 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+static bool is_there(uint32_t id)
+{
+	char *path = xasprintf("/proc/%u", id);
+	bool there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
 static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 {
 	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
@@ -169,6 +178,25 @@ static int open_kernel(struct session *s, struct err *err)
 	return kernel__listen(s->kernel, take_event, s, err);
 }
 
+/* A process may be in /proc and yet not among the tasks that the kernel lets programs walk. */
+static int none_found(const struct session *s, struct err *err)
+{
+	const struct capture_opts *o = s->opts;
+	size_t cnt = o->pid_cnt + o->tid_cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t id = i < o->pid_cnt ? o->pids[i] : o->tids[i - o->pid_cnt];
+
+		if (is_there(id))
+			return err_set(
+				err, -ESRCH,
+				"%s %u is there, but the kernel's task iterator does not show "
+				"it (or it has just died): it cannot be watched",
+				i < o->pid_cnt ? "process" : "thread", id);
+	}
+	return err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
+}
+
 /* First the processes and their code, then the threads, so that the stacks of sleepers can be walked. */
 static int take_census(struct session *s, struct err *err)
 {
@@ -181,7 +209,7 @@ static int take_census(struct session *s, struct err *err)
 	if (!rc)
 		rc = kernel__consume(s->kernel, err);
 	if (!rc && !s->events.process_cnt && !s->opts->cgroup_cnt)
-		rc = err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
+		rc = none_found(s, err);
 	return rc;
 }
 
@@ -251,22 +279,14 @@ static bool targets_alive(const struct session *s)
 	for (size_t i = 0; i < s->opts->pid_cnt + s->opts->tid_cnt; i++) {
 		uint32_t id = i < s->opts->pid_cnt ? s->opts->pids[i] :
 						     s->opts->tids[i - s->opts->pid_cnt];
-		char *path = xasprintf("/proc/%u", id);
-		bool there = !access(path, F_OK);
 
-		free(path);
-		if (there)
+		if (is_there(id))
 			return true;
 	}
 	/* children may outlive the targets */
-	for (size_t i = 0; i < s->events.process_cnt; i++) {
-		char *path = xasprintf("/proc/%u", s->events.processes[i].event.tgid);
-		bool there = !access(path, F_OK);
-
-		free(path);
-		if (there)
+	for (size_t i = 0; i < s->events.process_cnt; i++)
+		if (is_there(s->events.processes[i].event.tgid))
 			return true;
-	}
 	return false;
 }
 

@@ -16,6 +16,8 @@
 #include "user/base/num.h"
 #include "user/base/outfile.h"
 #include "user/capture/capability.h"
+#include "user/capture/cgroups.h"
+#include "user/capture/process_names.h"
 #include "user/capture/rate.h"
 #include "user/capture/sampler.h"
 #include "user/capture/session.h"
@@ -39,10 +41,21 @@ struct recording {
 static void print_notes(const struct capture_opts *c)
 {
 	struct buf notes = { 0 };
+	uint32_t *others = NULL;
+	size_t cnt = 0;
 
+	/* of all that may come, those that are there; with the capability one more closed process is no news */
+	if (!capability_held(CAPABILITY_SYS_PTRACE)) {
+		if (c->all)
+			process_names_match("*", &others, &cnt, NULL);
+		for (size_t i = 0; i < c->cgroup_cnt; i++)
+			cgroups_list(c->cgroups[i].dir, &others, &cnt);
+	}
 	if (!capability_lacking()) /* else there is no capture to be limited */
-		capability_put_notes(c->pids, c->pid_cnt, c->kernel_stacks, &notes);
+		capability_put_notes(cnt ? others : c->pids, cnt ? cnt : c->pid_cnt,
+				     c->kernel_stacks, &notes);
 	fputs(buf_str(&notes), stderr);
+	free(others);
 	buf_free(&notes);
 }
 
