@@ -68,6 +68,8 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 		return false;
 	if (ev->sums)
 		interval_sums__add(ev->sums, e);
+	if (ev->sliced)
+		interval_sums__add(ev->sliced, e);
 	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
 		return true;
 	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
@@ -159,6 +161,7 @@ void events_free(struct events *ev)
 	free(ev->intervals);
 	free(ev->raws);
 	interval_sums__free(ev->sums);
+	interval_sums__free(ev->sliced);
 	strtab_free(&ev->strings);
 	*ev = (struct events){ 0 };
 }

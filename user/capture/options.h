@@ -35,6 +35,7 @@ struct capture_opts {
 	enum sink sink;
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
+	uint64_t slice_ns; /* 0 = one sum for all of the window */
 	bool user_stacks, kernel_stacks;
 	bool frame_pointers;	/* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */

@@ -235,8 +235,10 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->events.moved_in = moved_in;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
-	if (opts->sink != SINK_SUMS)
+	if (opts->sink == SINK_BOTH || (opts->sink == SINK_INTERVALS && !opts->slice_ns))
 		s->events.sums = interval_sums__new(opts->per_thread);
+	if (opts->slice_ns)
+		s->events.sliced = interval_sums__new(opts->per_thread);
 	prepare(s);
 	rc = open_kernel(s, err);
 	if (!rc)
@@ -254,6 +256,8 @@ static void open_window(struct session *s)
 	s->window.start_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_AHEAD_NS;
 	s->realtime_ns = clock_ns(CLOCK_REALTIME) + OPEN_AHEAD_NS;
 	s->window.end_ns = s->opts->duration_ns ? s->window.start_ns + s->opts->duration_ns : ~0ULL;
+	if (s->events.sliced)
+		interval_sums__slice(s->events.sliced, s->window.start_ns, s->opts->slice_ns);
 	kernel__set_window(s->kernel, &s->window);
 }
 
@@ -381,6 +385,7 @@ static void fill_header(struct session *s, struct header *h)
 	h->window_start_ns = s->window.start_ns;
 	h->window_end_ns = s->window.end_ns;
 	h->realtime_ns = s->realtime_ns;
+	h->slice_ns = s->opts->slice_ns;
 	h->sample_period_ns = kernel__sample_period_ns(s->kernel);
 	h->switch_cnt = cost.switches;
 	h->target_switch_cnt = cost.target_switches;
@@ -412,10 +417,12 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
 	in.keys = keys;
 	in.values = values;
-	if (s->opts->sink == SINK_INTERVALS)
-		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
-	else if (!rc && s->opts->sink == SINK_BOTH)
+	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
+	if (s->events.sliced)
+		in.sum_cnt = interval_sums__get(s->events.sliced, &in.keys, &in.values);
+	else if (s->opts->sink == SINK_INTERVALS)
+		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);

@@ -13,7 +13,9 @@
 #include "user/model/kinds.h"
 
 enum {
-	DURATION_MAX_S = 86400 * 7
+	DURATION_MAX_S = 86400 * 7,
+	SLICE_MIN_NS = 1000000,
+	SLICES_MAX = 100000
 };
 
 enum unwind {
@@ -75,6 +77,9 @@ const struct opt record_options[] = {
 	{ "kernel-stacks-only", 'K', OPT_FLAG, OFF(kernel_only), NULL, "No user stacks" },
 	{ "per-thread", 0, OPT_FLAG, OFF(capture.per_thread), NULL,
 	  "Keep the sums of each thread apart" },
+	{ "slice", 0, OPT_SECONDS, OFF(capture.slice_ns), "TIME",
+	  "Keep the sums of each such stretch of time apart (report --slices; --since and --until of the "
+	  "other verbs)" },
 	{ "intervals", 0, OPT_FLAG, OFF(capture.keep_intervals), NULL,
 	  "Record every single interval, not only sums" },
 	{ "verify", 0, OPT_FLAG, OFF(verify), NULL,
@@ -258,9 +263,13 @@ static int check(const struct record_opts *o, bool has_duration, struct err *err
 		  "the duration must be at most 7 days" },
 		{ c->max_ns && c->max_ns < c->min_ns, "-M is smaller than -m: no wait fits" },
 		{ o->user_only && o->kernel_only, "-U does not go with -K" },
+		{ c->slice_ns && c->slice_ns < SLICE_MIN_NS, "--slice must be at least 1ms" },
+		{ c->slice_ns && c->duration_ns / c->slice_ns > SLICES_MAX,
+		  "--slice: more than 100,000 slices; take longer ones" },
 	};
-	int rc = check_targets(o, err);
+	int rc;
 
+	rc = check_targets(o, err);
 	if (!rc)
 		rc = apply_rules(rules, ARRAY_CNT(rules), err);
 	return rc ? rc : check_labels(&o->labels, err);
@@ -278,7 +287,9 @@ static int fill_capture(struct record_opts *o, struct err *err)
 		rc = parse_states(o->state, &c->kind_mask, err);
 	c->pids = o->pids;
 	c->tids = o->tids;
-	c->sink = o->verify ? SINK_BOTH : c->keep_intervals ? SINK_INTERVALS : SINK_SUMS;
+	c->sink = o->verify			   ? SINK_BOTH :
+		  c->keep_intervals || c->slice_ns ? SINK_INTERVALS :
+						     SINK_SUMS;
 	c->user_stacks = !o->kernel_only;
 	c->kernel_stacks = !o->user_only;
 	c->frame_pointers = o->unwind == UNWIND_FP;
