@@ -18,6 +18,7 @@ struct kernel;
 enum census {
 	CENSUS_FIND,  /* announces the processes to watch */
 	CENSUS_OPEN,  /* starts watching their threads */
+	CENSUS_BLIND, /* the same, without a look at their stacks; CENSUS_OPEN is to follow */
 	CENSUS_CLOSE, /* accounts what is open when the window has closed */
 };
 

@@ -433,14 +433,33 @@ static void add_queries(const struct builder *b, struct queries *q, uint32_t sta
 	}
 }
 
+static bool first_time(const struct builder *b, struct index *seen, size_t at)
+{
+	const struct cp_sum_key *k = &b->in->keys[at];
+	uint64_t hash = hash_pair(k->stack, k->process);
+	struct index_iter it = index_find(seen, hash);
+
+	for (; index_hit(seen, &it); index_next(seen, &it))
+		if (b->in->keys[it.elem].stack == k->stack &&
+		    b->in->keys[it.elem].process == k->process)
+			return false;
+	index_add(seen, hash, (uint32_t)at);
+	return true;
+}
+
 /* Files are read in the sandbox, where one question for all addresses costs no more than one for each. */
 static void prepare_names(struct builder *b)
 {
 	struct queries q = { 0 };
+	struct index seen = { 0 }; /* a stack may be in many slices */
 
-	for (size_t i = 0; i < b->in->sum_cnt; i++)
-		if (!without_stack(b->in->keys[i].flags))
-			add_queries(b, &q, b->in->keys[i].stack, b->in->keys[i].process);
+	for (size_t i = 0; i < b->in->sum_cnt; i++) {
+		const struct cp_sum_key *k = &b->in->keys[i];
+
+		if (!without_stack(k->flags) && first_time(b, &seen, i))
+			add_queries(b, &q, k->stack, k->process);
+	}
+	index_free(&seen);
 	symbolizer__prepare_user(b->in->symbolizer, q.items, q.cnt);
 	free(q.items);
 }

@@ -20,6 +20,8 @@ enum flame_by {
 	FLAME_BY_THREAD, /* "comm-PID/TID" */
 	FLAME_BY_PROCESS,
 	FLAME_BY_GATE, /* the request gate */
+	FLAME_BY_CGROUP,
+	FLAME_BY_CONTAINER,
 };
 
 extern const char *const flame_by_words[]; /* for OPT_CHOICE, in the order of the enum */

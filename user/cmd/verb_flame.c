@@ -75,7 +75,7 @@ static const struct opt options[] = {
 	  "Only time of this state: on, off, runnable, blocked, running, sleep, disk, ...", 0, 0,
 	  NULL },
 	{ "by", 0, OPT_CHOICE, OFF(by), "WHAT",
-	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request",
+	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request, cgroup, container",
 	  0, 0, flame_by_words },
 	{ "wakers", 0, OPT_FLAG, OFF(wakers), NULL,
 	  "Who ended the waits: above each stack that waited, behind \"--\", that of its waker", 0,

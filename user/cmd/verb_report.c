@@ -11,8 +11,6 @@
 #include "user/cmd/report.h"
 #include "user/cmd/summary.h"
 
-static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
-
 struct settings {
 	struct filter_options filter;
 	uint64_t top_cnt, width_cols;
@@ -35,7 +33,8 @@ static const struct opt options[] = {
 	{ "kinds", 0, OPT_STRING, AT(kinds), "KINDS",
 	  "Trees and JSON stacks: only this time (as in fold; default: all)", 0, 0, NULL },
 	{ "root", 0, OPT_CHOICE, AT(root), "WHAT",
-	  "Trees and JSON stacks begin with: comm (default), none, pid, tid or gate", 0, 0, roots },
+	  "Trees and JSON stacks begin with: comm (default), none, pid, tid, gate, cgroup or container",
+	  0, 0, fold_root_words },
 	{ "min-share", 0, OPT_F64, AT(min_percent), "PERCENT",
 	  "Leave out smaller branches of a tree (default 1)", 0, 100, NULL },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
