@@ -31,6 +31,7 @@ enum {
 struct sandbox {
 	pid_t keeper;
 	int sock;
+	uint64_t cpu_ns; /* of all workers so far */
 	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
 };
 
@@ -247,19 +248,21 @@ static int finish(struct sandbox *s, const struct sandbox_request *req, int chan
 		  struct sandbox_reply *ret, struct err *err)
 {
 	const struct sandbox_limits *limits = req->limits ? req->limits : &sandbox_limits_default;
-	int timeout_ms = (int)limits->wall_ms + GRACE_MS, status = 0, said;
+	int timeout_ms = (int)limits->wall_ms + GRACE_MS, said;
 	struct sandbox_word word = { 0 };
+	struct sandbox_end end = { 0 };
 	size_t none = 0;
 
 	said = converse(req, channel, timeout_ms, &word);
 	if (said < 0 || !wait_readable(s->sock, timeout_ms) ||
-	    sandbox_recv(s->sock, &status, sizeof(status), NULL, &none) != sizeof(status)) {
+	    sandbox_recv(s->sock, &end, sizeof(end), NULL, &none) != sizeof(end)) {
 		s->is_broken = true;
 		return err_set(err, -EPIPE, "the sandbox does not answer");
 	}
-	if (status || !said)
+	s->cpu_ns += end.cpu_ns;
+	if (end.status || !said)
 		return err_set(err, -EPROTO, "the process that read it %s",
-			       death_of(status, limits));
+			       death_of(end.status, limits));
 	if (word.code)
 		return failure_of(&word, err);
 	return map_reply(memory, limits, ret, err);
@@ -310,6 +313,11 @@ int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct san
 	close(channel[0]);
 	close(memory);
 	return rc;
+}
+
+uint64_t sandbox_cpu_ns(const struct sandbox *s)
+{
+	return s ? s->cpu_ns : 0;
 }
 
 void sandbox_reply_free(struct sandbox_reply *r)

@@ -91,5 +91,7 @@ struct sandbox_reply {
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
 		struct err *err);
 void sandbox_reply_free(struct sandbox_reply *r);
+/* CPU time that the workers have used so far, by the keeper's account. */
+uint64_t sandbox_cpu_ns(const struct sandbox *s);
 
 #endif

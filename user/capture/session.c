@@ -52,6 +52,14 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	phases_helpers(s->opts->phases,
+		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+	phases_begin(s->opts->phases, name);
+}
+
 static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 {
 	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
@@ -177,6 +185,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	int rc;
 
 	s->opts = opts;
+	phases_begin(opts->phases, "sandboxes");
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
@@ -191,8 +200,11 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->events.keep_intervals = opts->keep_intervals;
 	if (opts->sink != SINK_SUMS)
 		s->events.sums = interval_sums__new(opts->per_thread);
+	next_phase(s, "compile rows");
 	prepare(s);
+	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
+	next_phase(s, "census");
 	if (!rc)
 		rc = take_census(s, err);
 	if (rc) {
@@ -290,6 +302,7 @@ static int close_window(struct session *s, struct err *err)
 
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
+	next_phase(s, "closing census");
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : kernel__consume(s->kernel, err);
 }
@@ -302,6 +315,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 	uint64_t now_ns, ticked_ns = 0;
 	int rc;
 
+	next_phase(s, "window");
 	open_window(s);
 	rc = tell_opened(s, w, err);
 	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
@@ -358,6 +372,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct profile *p = profile__new();
 	int rc = 0;
 
+	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
 		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
 	in.keys = keys;
@@ -371,6 +386,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
+	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
 	free(keys);
@@ -410,6 +426,7 @@ void session__close(struct session *s)
 {
 	if (!s)
 		return;
+	next_phase(s, "detach");
 	kernel__close(s->kernel);
 	spaces__free(s->spaces);
 	symbolizer__free(s->symbolizer);

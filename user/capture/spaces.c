@@ -317,5 +317,6 @@ struct spaces_stats spaces__stats(const struct spaces *s)
 
 	stats.row_cnt = s->row_cnt;
 	stats.mapping_cnt = s->mapping_cnt;
+	stats.helper_cpu_ns = sandbox_cpu_ns(s->sandbox);
 	return stats;
 }

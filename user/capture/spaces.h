@@ -43,6 +43,7 @@ int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symboliz
 struct spaces_stats {
 	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
 	uint64_t compile_ns;
+	uint64_t helper_cpu_ns; /* of the processes that compiled */
 };
 struct spaces_stats spaces__stats(const struct spaces *s);
 

@@ -34,7 +34,7 @@ struct record_opts {
 	struct opt_list pids, tids, labels;
 	bool all, user_threads, kernel_threads, user_only, kernel_only, intervals, verify,
 		per_thread, force, strict, picture;
-	bool quiet, replace, folded, delimiter, annotate;
+	bool quiet, verbose, replace, folded, delimiter, annotate;
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
 	const char *comm, *state, *output, *btf, *kinds, *raw_path;
@@ -105,6 +105,8 @@ static const struct opt options[] = {
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
+	{ "verbose", 'v', OPT_FLAG, OFF(verbose), NULL,
+	  "Tell how long each step of the capture took, in wall and CPU time" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
 	{ "ring-size", 0, OPT_SIZE, OFF(ring_bytes), "BYTES",
@@ -472,6 +474,16 @@ static int find_named(const struct record_opts *o, struct capture_opts *c, uint3
 	return rc;
 }
 
+static void print_phases(struct phases *phases)
+{
+	struct buf text = { 0 };
+
+	phases_end(phases);
+	phases_put(phases, &text);
+	fputs(buf_str(&text), stderr);
+	buf_free(&text);
+}
+
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct record_opts *o, struct capture_opts *c, const struct output_opts *out,
 		     const char *command, int stop_fd, struct err *err)
@@ -479,6 +491,7 @@ static int record_to(struct record_opts *o, struct capture_opts *c, const struct
 	struct profile *p = NULL;
 	int rc = 0, status = STATUS_FAILED;
 
+	phases_begin(c->phases, "start, switch rate");
 	if (o->all || !o->command) /* what a command will do is not known yet */
 		rc = predict(o, c, err);
 	if (!rc)
@@ -492,6 +505,7 @@ static int record_to(struct record_opts *o, struct capture_opts *c, const struct
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
+	print_phases(c->phases);
 	return status;
 }
 
@@ -514,11 +528,13 @@ static int end_command(struct record_opts *o, int stop_fd, int status)
 static int record(struct record_opts *o, const char *command, struct err *err)
 {
 	struct output_opts out;
-	struct capture_opts c = { 0 };
+	struct phases phases = { 0 };
+	struct capture_opts c = { .phases = o->verbose ? &phases : NULL };
 	uint32_t *pids = NULL, *tids = NULL;
 	int rc = fill_outputs(o, &out, err), status, stop_fd = -1;
 	bool started = false;
 
+	out.phases = c.phases;
 	if (!rc)
 		rc = fill_capture(o, &c, &pids, &tids, err);
 	status = rc ? STATUS_USAGE : STATUS_FAILED;
