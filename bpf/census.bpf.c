@@ -10,7 +10,7 @@
 /* Flags for a new watched thread; 0 = it is not one. */
 static __always_inline u32 wanted(struct task_struct *task)
 {
-	u32 tid = tid_of(task), tgid = tid_of(task->group_leader), *how;
+	u32 tid = tid_of(task), tgid = tid_of(BPF_CORE_READ(task, group_leader)), *how;
 
 	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
 		return 0;
