@@ -25,30 +25,19 @@ static __always_inline u32 wanted(struct task_struct *task)
 	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
 }
 
-static long walk_step_census(u32 i, struct walk_ctx *c)
-{
-	return walk_step(i, c, true);
-}
-
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
-	struct walk_ctx c;
 	long kernel_bytes = 0;
 
 	if (!s)
 		return 0;
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		c.task = task;
-		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-		}
-	}
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_steps(s, task, true);
 	return stack_number(s, kernel_bytes);
 }
 

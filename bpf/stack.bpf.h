@@ -48,13 +48,19 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 	return true;
 }
 
-/* The number of the stack in the scratch; 0 when it could not be kept (counted). */
-static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_bytes)
+/* The number of the stack in the scratch; 0 when it could not be kept (counted).
+ * verifier: a global function, see walk_current() */
+__weak u32 stack_number(struct walk_scratch *s, long kernel_bytes)
 {
-	struct walk *w = &s->walk;
 	u32 kernel_cnt = kernel_bytes > 0 ? (u32)kernel_bytes / 8 : 0, *known, id;
-	struct hash_ctx c = { .key = { kernel_cnt | w->cnt << 8 | w->stop << 16, w->fp_mask[0] } };
+	struct hash_ctx c = {};
+	struct walk *w;
 
+	if (!s)
+		return 0;
+	w = &s->walk;
+	c.key.a = kernel_cnt | w->cnt << 8 | w->stop << 16;
+	c.key.b = w->fp_mask[0];
 	c.frames = s->kernel_frames;
 	bpf_loop(kernel_cnt, hash_frame, &c, 0);
 	c.frames = w->frames;
@@ -85,7 +91,6 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 					    const struct cp_process *p)
 {
 	struct walk_scratch *s = scratch_of(family);
-	struct walk_ctx c;
 	long kernel_bytes = 0;
 	u32 id;
 
@@ -98,15 +103,9 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 	s->busy = 1;
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_stack(ctx, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-		if (walk_registers(&s->walk, regs)) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_current, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-		}
-	}
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_current(s);
 	id = stack_number(s, kernel_bytes);
 	s->busy = 0;
 	return id;

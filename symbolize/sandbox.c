@@ -32,7 +32,7 @@ struct sandbox {
 	pid_t keeper;
 	int sock;
 	uint64_t cpu_ns; /* of all workers so far */
-	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
+	bool is_broken;	 /* an answer is missing: what comes next cannot be told apart */
 };
 
 int sandbox_send(int sock, const void *data, size_t len_bytes, const int *fds, size_t fd_cnt)
