@@ -182,6 +182,13 @@ static struct sandbox_end start(const struct sandbox_order *order, const int *fd
 	return end;
 }
 
+static bool order_is_whole(const struct sandbox_order *order, ssize_t len_bytes)
+{
+	const ssize_t head_bytes = offsetof(struct sandbox_order, args);
+
+	return len_bytes >= head_bytes && order->args_bytes == (size_t)(len_bytes - head_bytes);
+}
+
 void sandbox_keep(int sock, const sandbox_handler *handlers)
 {
 	struct sandbox_order order = { 0 };
@@ -193,7 +200,8 @@ void sandbox_keep(int sock, const sandbox_handler *handlers)
 		int fds[SANDBOX_FD_MAX + 2];
 		size_t fd_cnt = SANDBOX_FD_MAX + 2;
 
-		if (sandbox_recv(KEEPER_SOCK, &order, sizeof(order), fds, &fd_cnt) != sizeof(order))
+		if (!order_is_whole(&order,
+				    sandbox_recv(KEEPER_SOCK, &order, sizeof(order), fds, &fd_cnt)))
 			return;
 		if (fd_cnt == order.fd_cnt + 2 && order.kind < SANDBOX_KIND_MAX &&
 		    handlers[order.kind])

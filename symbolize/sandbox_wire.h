@@ -15,7 +15,7 @@ struct sandbox_order {
 	uint32_t fd_cnt; /* of files */
 	uint32_t args_bytes;
 	struct sandbox_limits limits;
-	uint8_t args[SANDBOX_ARGS_MAX_BYTES];
+	uint8_t args[SANDBOX_ARGS_MAX_BYTES]; /* sent as far as they are used */
 };
 
 /* Keeper to parent: how the worker ended. */

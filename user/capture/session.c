@@ -140,12 +140,16 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
+	if (!s->opts->all && s->opts->pid_cnt == 1 && !s->opts->tid_cnt)
+		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
 	for (size_t i = 0; i < s->opts->tid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
 }
 
+/* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
+ * was guessed too low, programs are loaded again. */
 static int open_kernel(struct session *s, struct err *err)
 {
 	struct spaces_sizes sizes = spaces__sizes(s->spaces);
@@ -154,6 +158,13 @@ static int open_kernel(struct session *s, struct err *err)
 	uint32_t *blocks;
 	int rc = kernel__open(s->opts, &sizes, &s->kernel, err);
 
+	next_phase(s, "wait for rows");
+	if (!rc && !spaces__settle(s->spaces, &sizes)) {
+		kernel__close(s->kernel);
+		s->kernel = NULL;
+		sizes = spaces__sizes(s->spaces);
+		rc = kernel__open(s->opts, &sizes, &s->kernel, err);
+	}
 	if (!rc)
 		rc = kernel__mappings(s->kernel, &rows, &blocks, &mappings, err);
 	if (rc)
