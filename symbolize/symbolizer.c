@@ -32,6 +32,8 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	const char **kernel_names; /* demangled, by range; NULL = not asked for yet */
 	bool kallsyms_read;
+	uint64_t *kernel_wanted; /* sorted: kallsyms has the names of these alone; NULL: all */
+	size_t kernel_wanted_cnt;
 	struct sym_frame frame;	  /* of the last result */
 	struct module *last_file; /* of resolve_file */
 	char *last_path;
@@ -69,6 +71,7 @@ void symbolizer__free(struct symbolizer *s)
 	if (s->kallsyms_read)
 		kallsyms_free(&s->kallsyms);
 	free(s->kernel_names);
+	free(s->kernel_wanted);
 	if (s->env.host_root_fd >= 0)
 		close(s->env.host_root_fd);
 	fetcher__free(s->env.fetcher);
@@ -325,12 +328,54 @@ static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **o
 	return s->kernel_names[range];
 }
 
-static void read_kallsyms(struct symbolizer *s)
+static int compare_addrs(const void *a, const void *b)
 {
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void forget_kallsyms(struct symbolizer *s)
+{
+	kallsyms_free(&s->kallsyms);
+	free(s->kernel_names);
+	free(s->kernel_wanted);
+	s->kernel_names = NULL;
+	s->kernel_wanted = NULL;
+	s->kallsyms_read = false;
+}
+
+/* So that at can be looked up. */
+static void read_kallsyms(struct symbolizer *s, uint64_t at)
+{
+	if (s->kallsyms_read && s->kernel_wanted &&
+	    !bsearch(&at, s->kernel_wanted, s->kernel_wanted_cnt, sizeof(at), compare_addrs))
+		forget_kallsyms(s);
 	if (s->kallsyms_read)
 		return;
 	s->kallsyms_read = true;
 	kallsyms_read(&s->kallsyms, s->opts.kallsyms);
+	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
+}
+
+void symbolizer__prepare_kernel(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
+{
+	uint64_t *wanted;
+	size_t kept = 0;
+
+	if (s->kallsyms_read || !cnt)
+		return;
+	wanted = xcalloc(cnt, sizeof(*wanted));
+	for (size_t i = 0; i < cnt; i++)
+		wanted[i] = looked_up(queries[i].addr, queries[i].pc);
+	qsort(wanted, cnt, sizeof(*wanted), compare_addrs);
+	for (size_t i = 0; i < cnt; i++)
+		if (!kept || wanted[i] != wanted[kept - 1])
+			wanted[kept++] = wanted[i];
+	kallsyms_read_near(&s->kallsyms, s->opts.kallsyms, wanted, kept);
+	s->kallsyms_read = true;
+	s->kernel_wanted = wanted;
+	s->kernel_wanted_cnt = kept;
 	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
 }
 
@@ -340,7 +385,7 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 	uint64_t at = looked_up(addr, pc);
 	const char *name, *owner = "";
 
-	read_kallsyms(s);
+	read_kallsyms(s, at);
 	*ret = (struct sym_result){ .module = "[kernel]" };
 	if (s->kallsyms.reason) {
 		set_reason(s, s->kallsyms.reason, ret);

@@ -100,6 +100,9 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 /* Answers beforehand, in one go, what will be asked: with a sandbox each single question may cost a process
  * (about 1 ms). Results are the same with and without. O(n log n). */
 void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt);
+/* The same for addresses in the kernel, whose symbols are then not kept for others: those are read again if they are
+ * asked for. Of no use twice. proc_key does not matter. */
+void symbolizer__prepare_kernel(struct symbolizer *s, const struct sym_query *queries, size_t cnt);
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
 
