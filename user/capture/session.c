@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@ enum {
 struct session {
 	const struct capture_opts *opts;
 	struct kernel *kernel;
+	pthread_t detacher; /* closes the kernel side */
+	bool detaching;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
@@ -132,6 +135,12 @@ static void prepare_all(struct spaces *spaces)
 	closedir(proc);
 }
 
+/* Besides those that it starts. */
+static bool is_one_process(const struct capture_opts *o)
+{
+	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -140,7 +149,7 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
-	if (!s->opts->all && s->opts->pid_cnt == 1 && !s->opts->tid_cnt)
+	if (is_one_process(s->opts))
 		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
@@ -205,6 +214,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
 	s->events.ctx = s;
@@ -375,6 +385,30 @@ static void fill_header(struct session *s, struct header *h)
 		h->flags |= HEADER_HAS_INTERVALS;
 }
 
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(struct session *s)
+{
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+static void end_detach(struct session *s)
+{
+	if (s->detaching)
+		pthread_join(s->detacher, NULL);
+	s->detaching = false;
+	kernel__close(s->kernel);
+	s->kernel = NULL;
+}
+
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
 	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
@@ -397,6 +431,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
+	begin_detach(s);
 	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
@@ -438,7 +473,7 @@ void session__close(struct session *s)
 	if (!s)
 		return;
 	next_phase(s, "detach");
-	kernel__close(s->kernel);
+	end_detach(s);
 	spaces__free(s->spaces);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
