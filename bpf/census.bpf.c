@@ -10,7 +10,7 @@
 /* Flags for a new watched thread; 0 = it is not one. */
 static __always_inline u32 wanted(struct task_struct *task)
 {
-	u32 tid = tid_of(task), tgid = tid_of(task->group_leader), *how;
+	u32 tid = tid_of(task), tgid = tid_of(BPF_CORE_READ(task, group_leader)), *how;
 
 	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
 		return 0;
@@ -27,16 +27,10 @@ static __always_inline u32 wanted(struct task_struct *task)
 	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
 }
 
-static long walk_step_census(u32 i, struct walk_ctx *c)
-{
-	return walk_step(i, c, true);
-}
-
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
-	struct walk_ctx c;
 	struct kernel_part part = {};
 	long bytes;
 
@@ -47,15 +41,10 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 		part.cnt = bytes > 0 ? (u32)bytes / 8 : 0;
 		hash_kernel(s, &part);
 	}
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		c.task = task;
-		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-		}
-	}
-	return stack_number(0, s, &part);
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_steps(s, task, true);
+	return stack_number(s, &part);
 }
 
 static __always_inline u64 switches_of(struct task_struct *task)
@@ -76,7 +65,7 @@ static __always_inline u32 stack_of_runner(void)
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
 		0;
-	return stack_number(0, s, &none);
+	return stack_number(s, &none);
 }
 
 /* Run once, by hand, before anything is attached: no thread is numbered before it is known for whom. */

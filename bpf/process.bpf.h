@@ -31,16 +31,14 @@ static __always_inline bool follows(struct task_struct *parent, struct task_stru
 
 static __always_inline u64 exec_vm_of(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
-
-	return mm ? mm->exec_vm : 0;
+	return BPF_CORE_READ(task, mm, exec_vm);
 }
 
 static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
 					 u32 why, u32 before)
 {
 	struct cp_event_process *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
 	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, 0);
@@ -74,7 +72,7 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		p->space = p->id;
 	p->kernel = !!(task->flags & PF_KTHREAD);
 	p->exec_vm = exec_vm_of(task);
-	p->mm = (u64)task->mm;
+	p->mm = (u64)BPF_CORE_READ(task, mm);
 	p->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	if (bpf_map_update_elem(&cp_processes, &tgid, p, BPF_ANY)) {
 		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
@@ -126,7 +124,7 @@ static __always_inline void process_found(struct task_struct *task)
 
 	if (!known)
 		store_process(task, &p, CP_PROCESS_CENSUS, 0);
-	else if (known->mm != (u64)task->mm || known->exec_vm != exec_vm_of(task))
+	else if (known->mm != (u64)BPF_CORE_READ(task, mm) || known->exec_vm != exec_vm_of(task))
 		process_changed(task, CP_PROCESS_MAPS);
 }
 

@@ -356,7 +356,7 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_process *p;
 
-	if (!thread_of(task) || task->mm != mm)
+	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
 		return 0;
 	p = process_of(task);
 	if (p && p->exec_vm != mm->exec_vm)

@@ -43,7 +43,7 @@ static __always_inline void count_recalled(void *ctx, struct walk_scratch *s,
 
 	if (!cost)
 		return;
-	cost->recalled++;
+	cost->recalled += cp_window.start_ns != ~0ULL;
 	if (!cp_config.check_recalled)
 		return;
 	unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
@@ -123,30 +123,50 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 	return true;
 }
 
-/* The number of a stack; 0 when it could not be kept (counted). */
-static __always_inline u32 stack_number(void *ctx, struct walk_scratch *s, struct kernel_part *part)
+/* The number of the stack in the scratch if user space has it already, else 0; part->hash becomes that of the whole
+ * stack. verifier: a global function, as stack_new(), see walk_current() */
+__weak u32 stack_known(struct walk_scratch *s, struct kernel_part *part)
 {
-	struct walk *w = &s->walk;
-	struct hash_ctx c = { .frames = w->frames, .key = part->hash };
-	u32 *known, id;
+	struct hash_ctx c = {};
+	u32 *known;
 
-	bpf_loop(w->cnt, hash_frame, &c, 0);
-	cp_stack_hash(&c.key, part->cnt | w->cnt << 8 | w->stop << 16);
-	cp_stack_hash(&c.key, w->fp_mask[0]);
+	if (!s || !part)
+		return 0;
+	c.frames = s->walk.frames;
+	c.key = part->hash;
+	bpf_loop(s->walk.cnt, hash_frame, &c, 0);
+	cp_stack_hash(&c.key, part->cnt | s->walk.cnt << 8 | s->walk.stop << 16);
+	cp_stack_hash(&c.key, s->walk.fp_mask[0]);
+	part->hash = c.key;
 	known = bpf_map_lookup_elem(&cp_stacks, &c.key);
-	if (known)
-		return *known;
-	if (ctx && cp_config.kernel_stacks && !part->unwound)
-		unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
+	return known ? *known : 0;
+}
+
+/* Its number, now that it is sent; 0 when it could not be kept (counted). */
+__weak u32 stack_new(struct walk_scratch *s, struct kernel_part *part)
+{
+	struct cp_stack_key key;
+	u32 id;
+
+	if (!s || !part)
+		return 0;
+	key = part->hash;
 	id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
 	if (!send_stack(s, id, part->cnt)) {
 		lose(CP_LOSS_RING_FULL_STACK, 0);
 		return 0;
 	}
 	/* two CPUs may both send a new stack, under two numbers: the same frames, so no harm */
-	if (bpf_map_update_elem(&cp_stacks, &c.key, &id, BPF_ANY))
+	if (bpf_map_update_elem(&cp_stacks, &key, &id, BPF_ANY))
 		lose(CP_LOSS_STACK_MAP_FULL, 0);
 	return id;
+}
+
+static __always_inline u32 stack_number(struct walk_scratch *s, struct kernel_part *part)
+{
+	u32 id = stack_known(s, part);
+
+	return id ? id : stack_new(s, part);
 }
 
 static __always_inline struct walk_scratch *scratch_of(u32 family)
@@ -161,7 +181,6 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 					    const struct cp_process *p)
 {
 	struct walk_scratch *s = scratch_of(family);
-	struct walk_ctx c;
 	struct kernel_part part = {};
 	u32 id;
 
@@ -180,16 +199,15 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 			hash_kernel(s, &part);
 		}
 	}
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-		if (walk_registers(&s->walk, regs)) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_current, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-		}
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_current(s);
+	id = stack_known(s, &part);
+	if (!id) {
+		if (cp_config.kernel_stacks && !part.unwound)
+			unwind_kernel(ctx, s, &part, KERNEL_INNER_FRAMES);
+		id = stack_new(s, &part);
 	}
-	id = stack_number(ctx, s, &part);
 	s->busy = 0;
 	return id;
 }

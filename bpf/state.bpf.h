@@ -239,9 +239,9 @@ static __always_inline void look_at_clocks(struct cp_thread *t, struct task_stru
 static __always_inline void identify(struct cp_thread *t, struct task_struct *task)
 {
 	t->tid = tid_of(task);
-	t->tgid = tid_of(task->group_leader);
+	t->tgid = tid_of(BPF_CORE_READ(task, group_leader));
 	t->ns_tid = ns_tid_of(task);
-	t->ns_tgid = ns_tid_of(task->group_leader);
+	t->ns_tgid = ns_tid_of(BPF_CORE_READ(task, group_leader));
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,6 +64,28 @@ static void add_symbol(struct symtab_builder *b, uint64_t addr, char type, struc
 	symtab_add(b, &symbol, both, name_bytes + 1 + owner_bytes);
 }
 
+struct entry {
+	uint64_t addr;
+	char type;
+	struct text name, rest;
+};
+
+/* False for a line that is not understood. */
+static bool parse_line(struct text line, struct entry *e)
+{
+	struct text type;
+
+	if (!text_hex(&line, &e->addr) || !text_char(&line, ' '))
+		return false;
+	type = text_word(&line);
+	if (text_len(type) != 1 || !text_char(&line, ' '))
+		return false;
+	e->type = *type.at;
+	e->name = text_word(&line);
+	e->rest = line;
+	return text_len(e->name) > 0;
+}
+
 void kallsyms_parse(struct kallsyms *k, const char *text, size_t len_bytes)
 {
 	struct text rest = { text, text + len_bytes }, line;
@@ -71,37 +94,139 @@ void kallsyms_parse(struct kallsyms *k, const char *text, size_t len_bytes)
 
 	memset(k, 0, sizeof(*k));
 	while (text_line(&rest, &line)) {
-		struct text type, name;
-		uint64_t addr;
+		struct entry e;
 
 		k->line_cnt++;
-		if (!text_hex(&line, &addr) || !text_char(&line, ' ') ||
-		    (type = text_word(&line), text_len(type) != 1) || !text_char(&line, ' ') ||
-		    (name = text_word(&line), !text_len(name))) {
+		if (!parse_line(line, &e)) {
 			k->skipped_cnt++;
 			continue;
 		}
-		any_addr |= addr != 0;
-		if (addr)
-			add_symbol(&b, addr, *type.at, name, parse_owner(&line));
+		any_addr |= e.addr != 0;
+		if (e.addr)
+			add_symbol(&b, e.addr, e.type, e.name, parse_owner(&e.rest));
 	}
 	k->reason = any_addr ? SYM_OK : SYM_KPTR;
 	symtab_build(&b, &k->table);
 }
 
+/* The lines with the largest address so far that is not above a wanted one. */
+struct nearest {
+	uint64_t addr;
+	struct buf lines;
+};
+
+/* Lines of one address count for the first wanted address that is not below it: those after that have nearer ones,
+ * or the same. Nearly all lines are in order, so the place of the last one is mostly the next one's. */
+struct sieve {
+	const uint64_t *wanted;
+	size_t cnt, at;
+	struct nearest *nearest; /* by wanted address */
+	bool any_addr;
+};
+
+static size_t place_of(struct sieve *s, uint64_t addr)
+{
+	size_t low = 0, high = s->cnt;
+
+	if ((!s->at || s->wanted[s->at - 1] < addr) &&
+	    (s->at == s->cnt || s->wanted[s->at] >= addr))
+		return s->at;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->wanted[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return s->at = low;
+}
+
+static void sift(struct sieve *s, struct text line)
+{
+	struct nearest *n;
+	struct entry e;
+	size_t at;
+
+	if (!parse_line(line, &e) || !e.addr)
+		return;
+	s->any_addr = true;
+	at = place_of(s, e.addr);
+	if (at == s->cnt || e.addr < s->nearest[at].addr)
+		return;
+	n = &s->nearest[at];
+	if (e.addr > n->addr)
+		buf_reset(&n->lines);
+	n->addr = e.addr;
+	buf_append(&n->lines, line.at, text_len(line));
+	buf_putc(&n->lines, '\n');
+}
+
+/* Parses what is left, and empties the sieve. */
+static void finish(struct sieve *s, struct kallsyms *k)
+{
+	struct buf lines = { 0 };
+
+	for (size_t i = 0; i < s->cnt; i++) {
+		buf_append(&lines, buf_str(&s->nearest[i].lines), s->nearest[i].lines.len_bytes);
+		buf_free(&s->nearest[i].lines);
+	}
+	kallsyms_parse(k, buf_str(&lines), lines.len_bytes);
+	k->reason = s->any_addr ? SYM_OK : SYM_KPTR;
+	buf_free(&lines);
+	free(s->nearest);
+}
+
+void kallsyms_parse_near(struct kallsyms *k, const char *text, size_t len_bytes,
+			 const uint64_t *wanted, size_t cnt)
+{
+	struct text rest = { text, text + len_bytes }, line;
+	struct sieve s = { .wanted = wanted, .cnt = cnt };
+
+	s.nearest = xcalloc(cnt + 1, sizeof(*s.nearest));
+	while (text_line(&rest, &line))
+		sift(&s, line);
+	finish(&s, k);
+}
+
+static int read_text(const char *path, struct buf *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : text_read_fd(fd, KALLSYMS_TEXT_MAX_BYTES, text);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static enum sym_reason reason_of(int rc)
+{
+	return rc == -EACCES || rc == -EPERM ? SYM_KPTR : SYM_UNREADABLE;
+}
+
 void kallsyms_read(struct kallsyms *k, const char *path)
 {
 	struct buf text = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : text_read_fd(fd, KALLSYMS_TEXT_MAX_BYTES, &text);
+	int rc = read_text(path, &text);
 
 	memset(k, 0, sizeof(*k));
 	if (!rc)
 		kallsyms_parse(k, buf_str(&text), text.len_bytes);
 	else
-		k->reason = rc == -EACCES || rc == -EPERM ? SYM_KPTR : SYM_UNREADABLE;
-	if (fd >= 0)
-		close(fd);
+		k->reason = reason_of(rc);
+	buf_free(&text);
+}
+
+void kallsyms_read_near(struct kallsyms *k, const char *path, const uint64_t *wanted, size_t cnt)
+{
+	struct buf text = { 0 };
+	int rc = read_text(path, &text);
+
+	memset(k, 0, sizeof(*k));
+	if (!rc)
+		kallsyms_parse_near(k, buf_str(&text), text.len_bytes, wanted, cnt);
+	else
+		k->reason = reason_of(rc);
 	buf_free(&text);
 }
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/base/phases.h"
+
 enum sink {
 	SINK_SUMS,	/* added up in the kernel */
 	SINK_INTERVALS, /* sent one by one, added up here */
@@ -42,6 +44,7 @@ struct capture_opts {
 	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
 	bool raw_events;	/* keep what the state machine was told, for session__put_raw */
 	const char *btf_path;	/* NULL = the running kernel's */
+	struct phases *phases;	/* what the capture itself costs; NULL = nobody asks */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,8 @@ enum {
 struct session {
 	const struct capture_opts *opts;
 	struct kernel *kernel;
+	pthread_t detacher; /* closes the kernel side */
+	bool detaching;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
@@ -44,6 +47,7 @@ struct session {
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
+	struct cp_cost cost;	  /* up to the end of the window */
 	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
 };
 
@@ -62,6 +66,14 @@ static bool is_there(uint32_t id)
 
 	free(path);
 	return there;
+}
+
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	phases_helpers(s->opts->phases,
+		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+	phases_begin(s->opts->phases, name);
 }
 
 static uint32_t read_exe(struct strtab *strings, uint32_t pid)
@@ -147,6 +159,12 @@ static void prepare_cgroups(struct session *s)
 	free(pids);
 }
 
+/* Besides those that it starts. */
+static bool is_one_process(const struct capture_opts *o)
+{
+	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -156,12 +174,16 @@ static void prepare(struct session *s)
 	if (s->opts->all)
 		prepare_all(s->spaces);
 	prepare_cgroups(s);
+	if (is_one_process(s->opts))
+		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
 	for (size_t i = 0; i < s->opts->tid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
 }
 
+/* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
+ * was guessed too low, programs are loaded again. */
 static int open_kernel(struct session *s, struct err *err)
 {
 	struct spaces_sizes sizes = spaces__sizes(s->spaces);
@@ -170,6 +192,13 @@ static int open_kernel(struct session *s, struct err *err)
 	uint32_t *blocks;
 	int rc = kernel__open(s->opts, &sizes, &s->kernel, err);
 
+	next_phase(s, "wait for rows");
+	if (!rc && !spaces__settle(s->spaces, &sizes)) {
+		kernel__close(s->kernel);
+		s->kernel = NULL;
+		sizes = spaces__sizes(s->spaces);
+		rc = kernel__open(s->opts, &sizes, &s->kernel, err);
+	}
 	if (!rc)
 		rc = kernel__mappings(s->kernel, &rows, &blocks, &mappings, err);
 	if (rc)
@@ -220,6 +249,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	int rc;
 
 	s->opts = opts;
+	phases_begin(opts->phases, "sandboxes");
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
 	s->cgroups = cgroups__new();
@@ -229,6 +259,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
 	s->events.cgroup_seen = cgroup_seen;
@@ -239,8 +270,11 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 		s->events.sums = interval_sums__new(opts->per_thread);
 	if (opts->slice_ns)
 		s->events.sliced = interval_sums__new(opts->per_thread);
+	next_phase(s, "compile rows");
 	prepare(s);
+	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
+	next_phase(s, "census");
 	if (!rc)
 		rc = take_census(s, err);
 	if (rc) {
@@ -335,6 +369,8 @@ static int close_window(struct session *s, struct err *err)
 
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
+	next_phase(s, "closing census");
+	kernel__cost(s->kernel, &s->cost);
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : kernel__consume(s->kernel, err);
 }
@@ -354,6 +390,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 	uint64_t now_ns, ticked_ns = 0;
 	int rc;
 
+	next_phase(s, "window");
 	open_window(s);
 	rc = tell_opened(s, w, err);
 	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
@@ -378,9 +415,8 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 static void fill_header(struct session *s, struct header *h)
 {
 	struct rusage usage = { 0 };
-	struct cp_cost cost;
+	const struct cp_cost cost = s->cost;
 
-	kernel__cost(s->kernel, &cost);
 	getrusage(RUSAGE_SELF, &usage);
 	h->window_start_ns = s->window.start_ns;
 	h->window_end_ns = s->window.end_ns;
@@ -409,15 +445,38 @@ static void fill_header(struct session *s, struct header *h)
 /* --verify: what the kernel programs remember of kernel stacks is what the kernel unwinds. */
 static int compare_recalled(const struct session *s, struct err *err)
 {
-	struct cp_cost cost;
+	const struct cp_cost cost = s->cost;
 
-	kernel__cost(s->kernel, &cost);
 	if (!cost.recalled_wrong)
 		return 0;
 	return err_set(err, -EIO,
 		       "%" PRIu64 " of %" PRIu64
 		       " remembered kernel stacks differ from what the kernel unwinds",
 		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
+}
+
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(struct session *s)
+{
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+static void end_detach(struct session *s)
+{
+	if (s->detaching)
+		pthread_join(s->detacher, NULL);
+	s->detaching = false;
+	kernel__close(s->kernel);
+	s->kernel = NULL;
 }
 
 int session__result(struct session *s, struct profile **ret, struct err *err)
@@ -428,6 +487,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct profile *p = profile__new();
 	int rc = 0;
 
+	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
 		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
 	in.keys = keys;
@@ -445,6 +505,8 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
+	begin_detach(s);
+	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
 	free(keys);
@@ -484,7 +546,8 @@ void session__close(struct session *s)
 {
 	if (!s)
 		return;
-	kernel__close(s->kernel);
+	next_phase(s, "detach");
+	end_detach(s);
 	spaces__free(s->spaces);
 	cgroups__free(s->cgroups);
 	symbolizer__free(s->symbolizer);

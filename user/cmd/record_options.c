@@ -93,6 +93,8 @@ const struct opt record_options[] = {
 	{ "force", 0, OPT_FLAG, OFF(force), NULL, "Capture whatever it costs" },
 	{ "strict", 0, OPT_FLAG, OFF(strict), NULL, "Exit with status 3 when data were lost" },
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
+	{ "verbose", 'v', OPT_FLAG, OFF(verbose), NULL,
+	  "Tell how long each step of the capture took, in wall and CPU time" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(capture.stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
 	{ "ring-size", 0, OPT_SIZE, OFF(capture.ring_bytes), "BYTES",

@@ -17,7 +17,7 @@ struct record_opts {
 	uint32_t *pids, *tids; /* what capture.pids and capture.tids point to; owned */
 	struct opt_list pid_words, tid_words, cgroup_words, labels;
 	bool user_only, kernel_only, verify, force, strict, picture;
-	bool quiet, replace, folded, delimiter, annotate;
+	bool quiet, verbose, replace, folded, delimiter, annotate;
 	double max_overhead_percent;
 	const char *comm, *state, *output, *kinds, *raw_path;
 	int unwind;

@@ -221,6 +221,16 @@ static int start_command(struct recording *r, struct err *err)
 	return rc;
 }
 
+static void print_phases(struct phases *phases)
+{
+	struct buf text = { 0 };
+
+	phases_end(phases);
+	phases_put(phases, &text);
+	fputs(buf_str(&text), stderr);
+	buf_free(&text);
+}
+
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct recording *r, const struct output_opts *out, const char *command,
 		     struct err *err)
@@ -229,6 +239,7 @@ static int record_to(struct recording *r, const struct output_opts *out, const c
 	struct profile *p = NULL;
 	int rc = 0, status = STATUS_FAILED;
 
+	phases_begin(o->capture.phases, "start, switch rate");
 	if (o->capture.all || !o->command) /* what a command will do is not known yet */
 		rc = predict(o, err);
 	if (!rc)
@@ -242,6 +253,7 @@ static int record_to(struct recording *r, const struct output_opts *out, const c
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
 	profile__free(p);
+	print_phases(o->capture.phases);
 	return status;
 }
 
@@ -266,8 +278,12 @@ static int record(struct recording *r, const char *command, struct err *err)
 	struct record_opts *o = &r->opts;
 	struct output_opts out;
 	int rc = fill_outputs(o, &out, err), status = rc ? STATUS_USAGE : STATUS_FAILED;
+	struct phases phases = { 0 };
 	bool started = false;
 
+	if (o->verbose)
+		o->capture.phases = &phases;
+	out.phases = o->capture.phases;
 	if (!rc) /* before the capture: after it a file in the way would cost the capture */
 		rc = capture_output__check(&out, err);
 	if (!rc && o->raw_path)
