@@ -224,7 +224,8 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 		sw.on_rq = prev->on_rq == 1;
 		if (bpf_core_field_exists(prev->se.sched_delayed))
 			sw.sched_delayed = prev->se.sched_delayed;
-		cost->target_switches += open;
+		cost->target_switches +=
+			sw.now_ns >= cp_window.start_ns && sw.now_ns < cp_window.end_ns;
 		leave(ctx, out, prev, &sw);
 	}
 	cost->in_switch = 0;
