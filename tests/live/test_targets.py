@@ -336,6 +336,50 @@ def one_make(number):
     return abs(ours_ns - true_ns) <= 0.01 * true_ns
 
 
+PHASES = """
+import sys, time
+now = lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+time.sleep(0.35)
+start, cpu = now(), time.thread_time_ns()
+while time.thread_time_ns() - cpu < 100e6:
+    pass
+end, cpu = now(), time.thread_time_ns() - cpu
+time.sleep(0.35)
+open(sys.argv[1], "w").write(f"{start} {end} {cpu}")
+"""
+
+
+def test_slices():
+    """A phase of 0.1 s among sleep: in the slices in which it was, by its own stamps, and nowhere else."""
+    note = os.path.join(DIR, "phases.note")
+    r = subprocess.run([PROGRAM, "record", "-q", "--no-svg", "-o", OUT, "--replace", "--per-thread", "--slice", "20ms",
+                        "--verify", "--", sys.executable, "-c", PHASES, note], capture_output=True, text=True)
+    p = Profile(OUT)
+    start, end, cpu = map(int, open(note).read().split())
+    slice_ns = num(p.header, "slice_ns")
+    first, last = ((t - p.start) // slice_ns + 1 for t in (start, end))
+    check("captured in slices of 20 ms, sums verified", r.returncode == 0 and slice_ns == 20000000, r)
+    check("every sum has its slice", all(num(s, "slice") for s in p.sums))
+    per = {}
+    for s in p.sums:
+        per.setdefault((s["thread"], num(s, "slice")), []).append(num(s, "ns"))
+    check("no thread has more of a slice than the slice", all(sum(v) <= slice_ns for v in per.values()))
+    books = {n: num(t, "running_ns") + num(t, "runnable_ns") + num(t, "blocked_ns") for n, t in p.threads.items()}
+    have = {}
+    for s in p.sums:
+        have[int(s["thread"])] = have.get(int(s["thread"]), 0) + num(s, "ns")
+    check("slices add up to the threads' books", have == books, (have, books))
+    running = [(num(s, "slice"), num(s, "ns")) for s in p.sums if s["kind"] == "running"]
+    inside = sum(ns for n, ns in running if first <= n <= last)
+    around = sum(ns for n, ns in running if first - 10 <= n < first or last < n <= last + 10)
+    check(f"the phase: {inside / 1e6:.1f} ms running, its own clock {cpu / 1e6:.1f} ms", abs(inside - cpu) <= 0.02 * cpu + 2e6)
+    check(f"0.2 s before and after it: {around / 1e6:.2f} ms", around < 5e6)
+    cut = [f"{(t - p.start) / 1e9:.6f}" for t in (start, end)]
+    r = subprocess.run([PROGRAM, "fold", "--kinds", "running", "--since", cut[0], "--until", cut[1], OUT], capture_output=True, text=True)
+    total = sum(int(l.rsplit(" ", 1)[1]) * 1000 for l in r.stdout.splitlines())
+    check("--since and --until find it", abs(total - inside) <= 0.01 * inside, (total, inside, r.stderr))
+
+
 def test_names():
     for args, word in ((("-G", "no/such"), "no/such"), (("-G", "999999999"), "999999999"), (("-G", "/etc"), "/etc")):
         r = subprocess.run([PROGRAM, "record", *args, "-o", OUT, "0.1"], capture_output=True, text=True)
@@ -346,7 +390,7 @@ def test_names():
 MOUNT = v2_mount()
 try:
     for name, test in (("names", test_names), ("cgroup", test_cgroup), ("moves", test_moves),
-                       ("containers", test_containers), ("make", test_make)):
+                       ("containers", test_containers), ("make", test_make), ("slices", test_slices)):
         if not sys.argv[1:] or name in sys.argv[1:]:
             test()
 finally:

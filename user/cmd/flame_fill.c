@@ -237,16 +237,19 @@ static int fill_profile(struct flame_fill *f, const struct profile *p, const cha
 int flame_fill__file(struct flame_fill *f, const char *path, const struct source_options *source,
 		     struct err *err)
 {
+	bool part = f->part && filter_options_any(f->part);
 	struct input *in = NULL;
 	struct profile *p = NULL;
 	int rc = input_open(path, &in, err);
 
 	if (rc)
 		return rc;
-	if (source->from ? !strcmp(source->from, "folded") : is_folded(in)) {
+	if (!part && (source->from ? !strcmp(source->from, "folded") : is_folded(in))) {
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
+		if (!rc && part)
+			rc = filter_profile(p, f->part, err);
 		rc = rc ? rc : fill_profile(f, p, path, err);
 	}
 	if (!f->kept)

@@ -9,6 +9,7 @@
 #include "flamegraph/folded.h"
 #include "flamegraph/picture.h"
 #include "user/base/err.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/profile_source.h"
 #include "user/model/profile.h"
 
@@ -38,6 +39,7 @@ struct flame_fill {
 	/* chosen by the caller */
 	struct flame_tree *tree;
 	struct class_filter filter;
+	const struct filter_options *part; /* of profiles; NULL = all */
 	enum flame_by by;
 	enum folded_counts counts;
 	int default_cls; /* of folded text that does not tell it: enum flame_class */

@@ -271,6 +271,8 @@ void report__put_json(const struct profile *p, const struct report_opts *o, stru
 	put_stacks(&j, p, o, t.sample_cnt);
 	put_threads(&j, p);
 	put_unnamed(&j, p);
+	if (p->header.slice_ns)
+		report__json_slices(p, &j);
 	if (o->tree)
 		report__json_tree(p, o, &j);
 	json_end_object(&j);

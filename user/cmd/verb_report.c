@@ -16,7 +16,7 @@ struct settings {
 	uint64_t top_cnt, width_cols;
 	double min_percent;
 	const char *kinds;
-	bool threads, tree, unknown, json, annotate, unfold_asleep;
+	bool threads, tree, slices, unknown, json, annotate, unfold_asleep;
 	int root;
 };
 
@@ -27,6 +27,8 @@ static const struct opt options[] = {
 	  1e6, NULL },
 	{ "threads", 0, OPT_FLAG, AT(threads), NULL,
 	  "A line a thread: its time beside the kernel's own account", 0, 0, NULL },
+	{ "slices", 0, OPT_FLAG, AT(slices), NULL,
+	  "A line a slice of time (record --slice): where the phases are", 0, 0, NULL },
 	{ "tree", 0, OPT_FLAG, AT(tree), NULL, "Time by stack as a tree", 0, 0, NULL },
 	{ "unknown", 0, OPT_FLAG, AT(unknown), NULL,
 	  "Frames without a name and stacks without a root, by reason and file", 0, 0, NULL },
@@ -80,11 +82,13 @@ static void put_report(const struct profile *p, const struct settings *s,
 	}
 	if (s->threads)
 		report__put_threads(p, o, out);
+	if (s->slices)
+		report__put_slices(p, out);
 	if (s->tree)
 		report__put_tree(p, o, out);
 	if (s->unknown)
 		report__put_unknown(p, o, out);
-	if (!s->threads && !s->tree && !s->unknown)
+	if (!s->threads && !s->tree && !s->slices && !s->unknown)
 		summary__put(p, &summary, out);
 }
 
