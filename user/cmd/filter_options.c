@@ -92,7 +92,7 @@ int filter_profile(struct profile *p, const struct filter_options *f, struct err
 					    .without_cnt = f->without.cnt,
 					    .base = f->base,
 					    .max_depth = (uint32_t)f->max_depth };
-	struct stackfilter_report report;
+	struct stackfilter_report report = { 0 };
 	int rc = select_part(p, f, err);
 
 	if (!rc)
