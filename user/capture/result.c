@@ -457,8 +457,7 @@ static void prepare_names(struct builder *b)
 		add_queries(b, &user, b->in->keys[i].stack, b->in->keys[i].process);
 		add_kernel_queries(b, &kernel, b->in->keys[i].stack);
 	}
-	symbolizer__prepare_user(b->in->symbolizer, user.items, user.cnt);
-	symbolizer__prepare_kernel(b->in->symbolizer, kernel.items, kernel.cnt);
+	symbolizer__prepare(b->in->symbolizer, user.items, user.cnt, kernel.items, kernel.cnt);
 	free(user.items);
 	free(kernel.items);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/events.h"
@@ -34,6 +36,8 @@ enum {
 struct session {
 	const struct capture_opts *opts;
 	struct kernel *kernel;
+	pthread_t detacher; /* closes the kernel side */
+	bool detaching;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
@@ -52,11 +56,16 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* A new phase, and what the sandboxes have used in the one before. */
-static void next_phase(struct session *s, const char *name)
+static void note_helpers(struct session *s)
 {
 	phases_helpers(s->opts->phases,
 		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+}
+
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	note_helpers(s);
 	phases_begin(s->opts->phases, name);
 }
 
@@ -132,6 +141,12 @@ static void prepare_all(struct spaces *spaces)
 	closedir(proc);
 }
 
+/* Besides those that it starts. */
+static bool is_one_process(const struct capture_opts *o)
+{
+	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -140,7 +155,7 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
-	if (!s->opts->all && s->opts->pid_cnt == 1 && !s->opts->tid_cnt)
+	if (is_one_process(s->opts))
 		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
@@ -189,6 +204,67 @@ static int take_census(struct session *s, struct err *err)
 	return rc;
 }
 
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->detaching || !s->kernel)
+		return;
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+/* A record of the kernel's; false: cut off. */
+static bool take_symbol(const struct buf *records, size_t *at, struct kallsyms_sieve *sieve)
+{
+	struct kallsyms_symbol symbol;
+	size_t left_bytes = records->len_bytes - *at;
+	char owner[CP_KSYM_OWNER_BYTES + 2];
+	const char *name;
+	struct cp_ksym k;
+
+	if (left_bytes < sizeof(k))
+		return false;
+	memcpy(&k, records->data + *at, sizeof(k));
+	if (left_bytes - sizeof(k) < (size_t)k.name_bytes + k.owner_bytes || !k.name_bytes ||
+	    k.owner_bytes > CP_KSYM_OWNER_BYTES)
+		return false;
+	name = records->data + *at + sizeof(k);
+	symbol = (struct kallsyms_symbol){ .addr = k.addr, .type = k.type, .name = name };
+	symbol.name_bytes = k.name_bytes - 1;
+	symbol.owner = owner;
+	if (k.owner_bytes)
+		symbol.owner_bytes = (size_t)snprintf(owner, sizeof(owner), "[%.*s]",
+						      k.owner_bytes - 1, name + k.name_bytes);
+	kallsyms_sieve__add(sieve, &symbol);
+	*at += sizeof(k) + k.name_bytes + k.owner_bytes;
+	return true;
+}
+
+static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
+			  struct kallsyms_sieve *sieve)
+{
+	struct session *s = ctx;
+	struct buf records = { 0 };
+	size_t at = 0;
+	int rc = s->kernel ? kernel__symbols(s->kernel, wanted, cnt, &records) : -ENOTSUP;
+
+	while (!rc && at < records.len_bytes)
+		if (!take_symbol(&records, &at, sieve))
+			rc = -EPROTO;
+	buf_free(&records);
+	return rc;
+}
+
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
@@ -205,6 +281,10 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.kernel_symbols = kernel_symbols;
+	sym_opts.kernel_done = begin_detach;
+	sym_opts.kernel_ctx = s;
+	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
 	s->events.ctx = s;
@@ -375,6 +455,15 @@ static void fill_header(struct session *s, struct header *h)
 		h->flags |= HEADER_HAS_INTERVALS;
 }
 
+static void end_detach(struct session *s)
+{
+	if (s->detaching)
+		pthread_join(s->detacher, NULL);
+	s->detaching = false;
+	kernel__close(s->kernel);
+	s->kernel = NULL;
+}
+
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
 	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
@@ -400,6 +489,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
+	note_helpers(s);
 	free(keys);
 	free(values);
 	if (rc) {
@@ -438,7 +528,7 @@ void session__close(struct session *s)
 	if (!s)
 		return;
 	next_phase(s, "detach");
-	kernel__close(s->kernel);
+	end_detach(s);
 	spaces__free(s->spaces);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
