@@ -394,8 +394,9 @@ static int check_raw(const char *path, struct err *err)
 	return rc;
 }
 
+/* The session is the caller's to close, also after an error: late, since the kernel takes its time to let go. */
 static int capture(struct record_opts *o, const struct capture_opts *c, int stop_fd,
-		   struct profile **ret, struct err *err)
+		   struct session **session, struct profile **ret, struct err *err)
 {
 	/* a command has the terminal for itself */
 	bool terminal = isatty(STDERR_FILENO) && !o->quiet && !o->command;
@@ -415,7 +416,7 @@ static int capture(struct record_opts *o, const struct capture_opts *c, int stop
 		rc = session__result(s, ret, err);
 	if (!rc && o->raw_path)
 		rc = save_raw(s, o->raw_path, err);
-	session__close(s);
+	*session = s;
 	return rc;
 }
 
@@ -474,20 +475,11 @@ static int find_named(const struct record_opts *o, struct capture_opts *c, uint3
 	return rc;
 }
 
-static void print_phases(struct phases *phases)
-{
-	struct buf text = { 0 };
-
-	phases_end(phases);
-	phases_put(phases, &text);
-	fputs(buf_str(&text), stderr);
-	buf_free(&text);
-}
-
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct record_opts *o, struct capture_opts *c, const struct output_opts *out,
 		     const char *command, int stop_fd, struct err *err)
 {
+	struct session *s = NULL;
 	struct profile *p = NULL;
 	int rc = 0, status = STATUS_FAILED;
 
@@ -497,15 +489,16 @@ static int record_to(struct record_opts *o, struct capture_opts *c, const struct
 	if (!rc)
 		print_notes(c);
 	if (!rc)
-		rc = capture(o, c, stop_fd, &p, err);
+		rc = capture(o, c, stop_fd, &s, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
 		rc = capture_output__put(p, out, err);
 	}
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
+	session__close(s);
 	profile__free(p);
-	print_phases(c->phases);
+	capture_output__put_phases(c->phases);
 	return status;
 }
 
