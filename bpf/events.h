@@ -232,6 +232,22 @@ struct cp_config {
 	__u32 wake_bytes;     /* unread bytes in the ring that wake the reader */
 };
 
+/* A kernel symbol; name and owner follow, each ended by a NUL that counts. */
+struct cp_ksym {
+	__u64 addr;
+	__u16 name_bytes, owner_bytes; /* owner_bytes 0: the kernel proper */
+	char type;		       /* as /proc/kallsyms has it */
+	char pad[3];
+};
+
+enum {
+	CP_KSYM_WANTED_MAX = 1 << 15, /* addresses */
+	CP_KSYM_REACH_BYTES =
+		64 << 10, /* a function reaches no further; as KALLSYMS_FUNCTION_MAX_BYTES */
+	CP_KSYM_NAME_BYTES = 512,
+	CP_KSYM_OWNER_BYTES = 64,
+};
+
 struct cp_loss {
 	__u64 events;
 	__u64 ns;
@@ -256,6 +272,7 @@ _Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
 _Static_assert(sizeof(struct cp_event_cgroup) == 528, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");
+_Static_assert(sizeof(struct cp_ksym) == 16, "wire format");
 _Static_assert(sizeof(struct cp_sum_key) == 24, "map key");
 _Static_assert(sizeof(struct cp_mapping) == 40, "map value");
 #endif

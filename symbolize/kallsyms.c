@@ -12,14 +12,14 @@
 #define KALLSYMS_TEXT_MAX_BYTES ((size_t)1 << 30)
 
 /* Names that mark the end of a range of code; no function starts there. */
-static bool is_end_marker(struct text name)
+static bool is_end_marker(const struct kallsyms_symbol *s)
 {
 	static const char *const markers[] = { "_etext", "_einittext", "_end", "__end_rodata",
 					       "_etext_end" };
 
 	for (size_t i = 0; i < ARRAY_CNT(markers); i++)
-		if (strlen(markers[i]) == text_len(name) &&
-		    !memcmp(markers[i], name.at, text_len(name)))
+		if (strlen(markers[i]) == s->name_bytes &&
+		    !memcmp(markers[i], s->name, s->name_bytes))
 			return true;
 	return false;
 }
@@ -37,53 +37,50 @@ static struct text parse_owner(struct text *line)
 }
 
 /* Text symbols are named, all others only end the one before. */
-static void add_symbol(struct symtab_builder *b, uint64_t addr, char type, struct text name,
-		       struct text owner)
+static void add_symbol(struct symtab_builder *b, const struct kallsyms_symbol *s)
 {
-	bool code = memchr("tTwW", type, 4) && !is_end_marker(name);
+	bool code = memchr("tTwW", s->type, 4) && !is_end_marker(s);
 	struct symtab_symbol symbol = {
-		.start = addr,
-		.limit = addr + KALLSYMS_FUNCTION_MAX_BYTES,
+		.start = s->addr,
+		.limit = s->addr + KALLSYMS_FUNCTION_MAX_BYTES,
 		.typed = code,
-		.binding = type == 'T'			? 0 :
-			   (type == 'W' || type == 'w') ? 1 :
-							  2,
+		.binding = s->type == 'T'		      ? 0 :
+			   (s->type == 'W' || s->type == 'w') ? 1 :
+								2,
 	};
 	char both[1024];
-	size_t name_bytes = text_len(name), owner_bytes = text_len(owner);
+	size_t name_bytes = s->name_bytes, owner_bytes = s->owner_bytes;
 
-	if (symbol.limit < addr)
+	if (symbol.limit < s->addr)
 		symbol.limit = UINT64_MAX;
 	if (!code)
 		name_bytes = owner_bytes = 0;
 	if (name_bytes + owner_bytes + 1 > sizeof(both))
 		name_bytes = owner_bytes = 0;
-	memcpy(both, name.at, name_bytes);
+	memcpy(both, s->name, name_bytes);
 	both[name_bytes] = '\0';
-	memcpy(both + name_bytes + 1, owner.at, owner_bytes);
+	memcpy(both + name_bytes + 1, s->owner, owner_bytes);
 	symtab_add(b, &symbol, both, name_bytes + 1 + owner_bytes);
 }
 
-struct entry {
-	uint64_t addr;
-	char type;
-	struct text name, rest;
-};
-
 /* False for a line that is not understood. */
-static bool parse_line(struct text line, struct entry *e)
+static bool parse_line(struct text line, struct kallsyms_symbol *s)
 {
-	struct text type;
+	struct text word;
 
-	if (!text_hex(&line, &e->addr) || !text_char(&line, ' '))
+	if (!text_hex(&line, &s->addr) || !text_char(&line, ' '))
 		return false;
-	type = text_word(&line);
-	if (text_len(type) != 1 || !text_char(&line, ' '))
+	word = text_word(&line);
+	if (text_len(word) != 1 || !text_char(&line, ' '))
 		return false;
-	e->type = *type.at;
-	e->name = text_word(&line);
-	e->rest = line;
-	return text_len(e->name) > 0;
+	s->type = *word.at;
+	word = text_word(&line);
+	s->name = word.at;
+	s->name_bytes = text_len(word);
+	word = parse_owner(&line);
+	s->owner = word.at;
+	s->owner_bytes = text_len(word);
+	return s->name_bytes > 0;
 }
 
 void kallsyms_parse(struct kallsyms *k, const char *text, size_t len_bytes)
@@ -94,37 +91,48 @@ void kallsyms_parse(struct kallsyms *k, const char *text, size_t len_bytes)
 
 	memset(k, 0, sizeof(*k));
 	while (text_line(&rest, &line)) {
-		struct entry e;
+		struct kallsyms_symbol s;
 
 		k->line_cnt++;
-		if (!parse_line(line, &e)) {
+		if (!parse_line(line, &s)) {
 			k->skipped_cnt++;
 			continue;
 		}
-		any_addr |= e.addr != 0;
-		if (e.addr)
-			add_symbol(&b, e.addr, e.type, e.name, parse_owner(&e.rest));
+		any_addr |= s.addr != 0;
+		if (s.addr)
+			add_symbol(&b, &s);
 	}
 	k->reason = any_addr ? SYM_OK : SYM_KPTR;
 	symtab_build(&b, &k->table);
 }
 
-/* The lines with the largest address so far that is not above a wanted one. */
+/* The symbols with the largest address so far that is not above a wanted one: each a struct kallsyms_symbol and its
+ * strings. */
 struct nearest {
 	uint64_t addr;
-	struct buf lines;
+	struct buf symbols;
 };
 
-/* Lines of one address count for the first wanted address that is not below it: those after that have nearer ones,
- * or the same. Nearly all lines are in order, so the place of the last one is mostly the next one's. */
-struct sieve {
+/* Symbols of one address count for the first wanted address that is not below it: those after that have nearer ones,
+ * or the same. Nearly all come in order, so the place of the last one is mostly the next one's. */
+struct kallsyms_sieve {
 	const uint64_t *wanted;
 	size_t cnt, at;
 	struct nearest *nearest; /* by wanted address */
 	bool any_addr;
 };
 
-static size_t place_of(struct sieve *s, uint64_t addr)
+struct kallsyms_sieve *kallsyms_sieve__new(const uint64_t *wanted, size_t cnt)
+{
+	struct kallsyms_sieve *s = xzalloc(sizeof(*s));
+
+	s->wanted = wanted;
+	s->cnt = cnt;
+	s->nearest = xcalloc(cnt + 1, sizeof(*s->nearest));
+	return s;
+}
+
+static size_t place_of(struct kallsyms_sieve *s, uint64_t addr)
 {
 	size_t low = 0, high = s->cnt;
 
@@ -142,51 +150,68 @@ static size_t place_of(struct sieve *s, uint64_t addr)
 	return s->at = low;
 }
 
-static void sift(struct sieve *s, struct text line)
+void kallsyms_sieve__add(struct kallsyms_sieve *s, const struct kallsyms_symbol *symbol)
 {
 	struct nearest *n;
-	struct entry e;
 	size_t at;
 
-	if (!parse_line(line, &e) || !e.addr)
+	if (!symbol->addr)
 		return;
 	s->any_addr = true;
-	at = place_of(s, e.addr);
-	if (at == s->cnt || e.addr < s->nearest[at].addr)
+	at = place_of(s, symbol->addr);
+	if (at == s->cnt || symbol->addr < s->nearest[at].addr)
 		return;
 	n = &s->nearest[at];
-	if (e.addr > n->addr)
-		buf_reset(&n->lines);
-	n->addr = e.addr;
-	buf_append(&n->lines, line.at, text_len(line));
-	buf_putc(&n->lines, '\n');
+	if (symbol->addr > n->addr)
+		buf_reset(&n->symbols);
+	n->addr = symbol->addr;
+	buf_append(&n->symbols, symbol, sizeof(*symbol));
+	buf_append(&n->symbols, symbol->name, symbol->name_bytes);
+	buf_append(&n->symbols, symbol->owner, symbol->owner_bytes);
 }
 
-/* Parses what is left, and empties the sieve. */
-static void finish(struct sieve *s, struct kallsyms *k)
+static void add_nearest(const struct nearest *n, struct symtab_builder *b)
 {
-	struct buf lines = { 0 };
+	struct kallsyms_symbol symbol;
 
-	for (size_t i = 0; i < s->cnt; i++) {
-		buf_append(&lines, buf_str(&s->nearest[i].lines), s->nearest[i].lines.len_bytes);
-		buf_free(&s->nearest[i].lines);
+	for (const char *at = n->symbols.data, *end = at + n->symbols.len_bytes; at < end;) {
+		memcpy(&symbol, at, sizeof(symbol));
+		symbol.name = at + sizeof(symbol);
+		symbol.owner = symbol.name + symbol.name_bytes;
+		at = symbol.owner + symbol.owner_bytes;
+		add_symbol(b, &symbol);
 	}
-	kallsyms_parse(k, buf_str(&lines), lines.len_bytes);
+}
+
+void kallsyms_sieve__finish(struct kallsyms_sieve *s, struct kallsyms *k)
+{
+	struct symtab_builder b = { 0 };
+
+	memset(k, 0, sizeof(*k));
+	for (size_t i = 0; i < s->cnt; i++) {
+		if (s->nearest[i].symbols.len_bytes)
+			add_nearest(&s->nearest[i], &b);
+		buf_free(&s->nearest[i].symbols);
+	}
 	k->reason = s->any_addr ? SYM_OK : SYM_KPTR;
-	buf_free(&lines);
+	symtab_build(&b, &k->table);
 	free(s->nearest);
+	free(s);
 }
 
 void kallsyms_parse_near(struct kallsyms *k, const char *text, size_t len_bytes,
 			 const uint64_t *wanted, size_t cnt)
 {
 	struct text rest = { text, text + len_bytes }, line;
-	struct sieve s = { .wanted = wanted, .cnt = cnt };
+	struct kallsyms_sieve *s = kallsyms_sieve__new(wanted, cnt);
 
-	s.nearest = xcalloc(cnt + 1, sizeof(*s.nearest));
-	while (text_line(&rest, &line))
-		sift(&s, line);
-	finish(&s, k);
+	while (text_line(&rest, &line)) {
+		struct kallsyms_symbol symbol;
+
+		if (parse_line(line, &symbol))
+			kallsyms_sieve__add(s, &symbol);
+	}
+	kallsyms_sieve__finish(s, k);
 }
 
 static int read_text(const char *path, struct buf *text)

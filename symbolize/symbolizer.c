@@ -388,6 +388,22 @@ static void read_kallsyms(struct symbolizer *s, uint64_t at)
 	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
 }
 
+static bool ask_kernel(struct symbolizer *s, const uint64_t *wanted, size_t cnt)
+{
+	struct kallsyms_sieve *sieve;
+	int rc;
+
+	if (!s->opts.kernel_symbols)
+		return false;
+	sieve = kallsyms_sieve__new(wanted, cnt);
+	rc = s->opts.kernel_symbols(s->opts.kernel_ctx, wanted, cnt, sieve);
+	kallsyms_sieve__finish(sieve, &s->kallsyms);
+	if (!rc && !s->kallsyms.reason)
+		return true;
+	kallsyms_free(&s->kallsyms);
+	return false;
+}
+
 static void prepare_kernel(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
 {
 	uint64_t *wanted;
@@ -402,7 +418,8 @@ static void prepare_kernel(struct symbolizer *s, const struct sym_query *queries
 	for (size_t i = 0; i < cnt; i++)
 		if (!kept || wanted[i] != wanted[kept - 1])
 			wanted[kept++] = wanted[i];
-	kallsyms_read_near(&s->kallsyms, s->opts.kallsyms, wanted, kept);
+	if (!ask_kernel(s, wanted, kept))
+		kallsyms_read_near(&s->kallsyms, s->opts.kallsyms, wanted, kept);
 	s->kallsyms_read = true;
 	s->kernel_wanted = wanted;
 	s->kernel_wanted_cnt = kept;
@@ -423,6 +440,8 @@ void symbolizer__prepare(struct symbolizer *s, const struct sym_query *user, siz
 	mark_together(s, modules, module_cnt);
 	symbol_batch_start(batch, &s->env, modules, module_cnt);
 	prepare_kernel(s, kernel, kernel_cnt);
+	if (s->opts.kernel_done)
+		s->opts.kernel_done(s->opts.kernel_ctx);
 	symbol_batch_finish(batch);
 	for (size_t i = 0; i < module_cnt; i++)
 		module__prepare(modules[i].module, &s->env, modules[i].addrs, modules[i].addr_cnt);

@@ -24,6 +24,8 @@
 struct symbolizer;
 struct sandbox;
 
+struct kallsyms_sieve; /* symbolize/kallsyms.h */
+
 struct sym_opts {
 	bool lines;	    /* inlined functions, source files and lines from DWARF (slower) */
 	bool keep_suffixes; /* keep .isra.0, .part.1, .constprop.2, .cold of compiler-made clones */
@@ -33,6 +35,12 @@ struct sym_opts {
 	const char *kallsyms;	/* path; NULL = "/proc/kallsyms" */
 	struct sandbox *
 		sandbox; /* reads hostile files (symbolize/handlers.h); borrowed; NULL = this process */
+	/* Fills a sieve with the kernel's symbols, in place of the text in kallsyms: 0, or a negative errno, after
+	 * which that is read. NULL: nobody can. */
+	int (*kernel_symbols)(void *ctx, const uint64_t *wanted, size_t cnt,
+			      struct kallsyms_sieve *sieve);
+	void (*kernel_done)(void *ctx); /* they were read; NULL: nobody wants to know */
+	void *kernel_ctx;
 	bool one_process; /* who is added first is all that is asked about: one worker may read all of its files */
 	uint32_t fd_max; /* files kept open at a time; 0 = 512 */
 };

@@ -151,6 +151,20 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } CORE;
 
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512]; /* shorter before 6.1 */
+	char module_name[56];
+	int exported;
+	int show_value;
+} CORE;
+
+struct bpf_iter__ksym {
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
+} CORE;
+
 struct bpf_perf_event_data {
 	struct pt_regs regs;
 	__u64 sample_period;

@@ -21,6 +21,7 @@ enum {
 	RING_DEFAULT_BYTES = 4 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
 	STACKS_DEFAULT = 1 << 18,
+	ITERATOR_READ_BYTES = 64 << 10,
 	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
 	PIDS_MAX = 65536,
 };
@@ -43,6 +44,7 @@ struct kernel {
 	void *maps[3]; /* rows, blocks, mappings */
 	size_t map_bytes[3];
 	int cpu_cnt;
+	bool has_symbols;
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -171,18 +173,30 @@ static int note_viewer(struct kernel *k, struct err *err)
 	return 0;
 }
 
-static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+static int try_load(struct kernel *k, const struct capture_opts *opts, bool symbols)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+
+	causeprof_bpf__destroy(k->skel);
+	k->skel = causeprof_bpf__open_opts(&open_opts);
+	if (!k->skel)
+		return -errno;
+	configure(k, opts);
+	k->has_symbols = symbols;
+	if (!symbols)
+		bpf_program__set_autoload(k->skel->progs.cp_ksym, false);
+	return causeprof_bpf__load(k->skel);
+}
+
+static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
 	int rc;
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(quiet);
-	k->skel = causeprof_bpf__open_opts(&open_opts);
-	if (!k->skel)
-		return load_error(-errno, opts, err);
-	configure(k, opts);
-	rc = causeprof_bpf__load(k->skel);
+	rc = try_load(k, opts, opts->kernel_stacks);
+	if (rc && k->has_symbols) /* kernels before 6.0 have no iterator of symbols */
+		rc = try_load(k, opts, false);
 	if (rc)
 		return load_error(rc, opts, err);
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
@@ -285,12 +299,16 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 	return 0;
 }
 
-static int run_iterator(struct bpf_program *program, struct err *err)
+/* What it writes is appended to *out; NULL: it writes nothing. */
+static int run_iterator(struct bpf_program *program, struct buf *out, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	int fd = -1, rc = 0;
-	char byte[64];
+	struct buf nothing = { 0 };
 	ssize_t n;
+
+	if (!out)
+		out = &nothing;
 
 	if (!link)
 		return err_errno(err, "cannot start the task iterator");
@@ -298,15 +316,19 @@ static int run_iterator(struct bpf_program *program, struct err *err)
 	if (fd < 0)
 		rc = err_errno(err, "cannot start the task iterator");
 	while (!rc) {
-		n = read(fd, byte, sizeof(byte));
+		buf_reserve(out, ITERATOR_READ_BYTES);
+		n = read(fd, out->data + out->len_bytes, ITERATOR_READ_BYTES);
 		if (!n)
 			break;
+		if (n > 0)
+			out->len_bytes += (size_t)n;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			rc = err_errno(err, "the task iterator failed");
 	}
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
+	buf_free(&nothing);
 	return rc;
 }
 
@@ -315,14 +337,32 @@ int kernel__census(struct kernel *k, enum census census, struct err *err)
 	k->skel->bss->cp_census_blind = census == CENSUS_BLIND;
 	switch (census) {
 	case CENSUS_FIND:
-		return run_iterator(k->skel->progs.cp_census_find, err);
+		return run_iterator(k->skel->progs.cp_census_find, NULL, err);
 	case CENSUS_OPEN:
 	case CENSUS_BLIND:
-		return run_iterator(k->skel->progs.cp_census_open, err);
+		return run_iterator(k->skel->progs.cp_census_open, NULL, err);
 	case CENSUS_CLOSE:
-		return run_iterator(k->skel->progs.cp_census_close, err);
+		return run_iterator(k->skel->progs.cp_census_close, NULL, err);
 	}
 	return -EINVAL;
+}
+
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records)
+{
+	uint32_t zero = 0;
+	uint64_t *all;
+	int rc;
+
+	if (!k->has_symbols)
+		return -ENOTSUP;
+	if (cnt > CP_KSYM_WANTED_MAX)
+		return -E2BIG;
+	all = xcalloc(CP_KSYM_WANTED_MAX, sizeof(*all));
+	memcpy(all, wanted, cnt * sizeof(*wanted));
+	rc = bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_ksym_wanted), &zero, all, BPF_ANY);
+	free(all);
+	k->skel->bss->cp_ksym_cnt = (uint32_t)cnt;
+	return rc ? -errno : run_iterator(k->skel->progs.cp_ksym, records, NULL);
 }
 
 void kernel__set_window(struct kernel *k, const struct account_window *w)

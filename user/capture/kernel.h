@@ -9,6 +9,7 @@
 
 #include "bpf/account.h"
 #include "bpf/events.h"
+#include "user/base/buf.h"
 #include "user/base/err.h"
 #include "user/capture/options.h"
 #include "user/capture/spaces.h"
@@ -43,6 +44,9 @@ int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is 
 /* All sums: arrays owned by the caller. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
+/* The kernel's symbols that lie below one of the wanted addresses (sorted) and near it: a struct cp_ksym each, with
+ * its strings, one after the other. -ENOTSUP: this kernel cannot tell; -E2BIG: too many addresses. */
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records);
 void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);

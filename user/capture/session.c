@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/cgroups.h"
@@ -68,11 +69,16 @@ static bool is_there(uint32_t id)
 	return there;
 }
 
-/* A new phase, and what the sandboxes have used in the one before. */
-static void next_phase(struct session *s, const char *name)
+static void note_helpers(struct session *s)
 {
 	phases_helpers(s->opts->phases,
 		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+}
+
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	note_helpers(s);
 	phases_begin(s->opts->phases, name);
 }
 
@@ -242,6 +248,67 @@ static int take_census(struct session *s, struct err *err)
 	return rc;
 }
 
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->detaching || !s->kernel)
+		return;
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+/* A record of the kernel's; false: cut off. */
+static bool take_symbol(const struct buf *records, size_t *at, struct kallsyms_sieve *sieve)
+{
+	struct kallsyms_symbol symbol;
+	size_t left_bytes = records->len_bytes - *at;
+	char owner[CP_KSYM_OWNER_BYTES + 2];
+	const char *name;
+	struct cp_ksym k;
+
+	if (left_bytes < sizeof(k))
+		return false;
+	memcpy(&k, records->data + *at, sizeof(k));
+	if (left_bytes - sizeof(k) < (size_t)k.name_bytes + k.owner_bytes || !k.name_bytes ||
+	    k.owner_bytes > CP_KSYM_OWNER_BYTES)
+		return false;
+	name = records->data + *at + sizeof(k);
+	symbol = (struct kallsyms_symbol){ .addr = k.addr, .type = k.type, .name = name };
+	symbol.name_bytes = k.name_bytes - 1;
+	symbol.owner = owner;
+	if (k.owner_bytes)
+		symbol.owner_bytes = (size_t)snprintf(owner, sizeof(owner), "[%.*s]",
+						      k.owner_bytes - 1, name + k.name_bytes);
+	kallsyms_sieve__add(sieve, &symbol);
+	*at += sizeof(k) + k.name_bytes + k.owner_bytes;
+	return true;
+}
+
+static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
+			  struct kallsyms_sieve *sieve)
+{
+	struct session *s = ctx;
+	struct buf records = { 0 };
+	size_t at = 0;
+	int rc = s->kernel ? kernel__symbols(s->kernel, wanted, cnt, &records) : -ENOTSUP;
+
+	while (!rc && at < records.len_bytes)
+		if (!take_symbol(&records, &at, sieve))
+			rc = -EPROTO;
+	buf_free(&records);
+	return rc;
+}
+
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
@@ -259,6 +326,9 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.kernel_symbols = kernel_symbols;
+	sym_opts.kernel_done = begin_detach;
+	sym_opts.kernel_ctx = s;
 	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
@@ -455,21 +525,6 @@ static int compare_recalled(const struct session *s, struct err *err)
 		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
 }
 
-static void *detach(void *kernel)
-{
-	kernel__close(kernel);
-	return NULL;
-}
-
-/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
- * time in which addresses can get their names. */
-static void begin_detach(struct session *s)
-{
-	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
-	if (s->detaching)
-		s->kernel = NULL;
-}
-
 static void end_detach(struct session *s)
 {
 	if (s->detaching)
@@ -505,10 +560,10 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
-	begin_detach(s);
 	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
+	note_helpers(s);
 	free(keys);
 	free(values);
 	if (rc) {

@@ -100,3 +100,13 @@ int capture_output__put(const struct profile *p, const struct output_opts *o, st
 	free(svg);
 	return rc;
 }
+
+void capture_output__put_phases(struct phases *phases)
+{
+	struct buf text = { 0 };
+
+	phases_end(phases);
+	phases_put(phases, &text);
+	fputs(buf_str(&text), stderr);
+	buf_free(&text);
+}

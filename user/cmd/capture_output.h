@@ -24,5 +24,7 @@ struct output_opts {
 /* Is there anything in the way of the files? For a look before a long capture: 0, or -EEXIST, ... */
 int capture_output__check(const struct output_opts *o, struct err *err);
 int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err);
+/* Ends the last phase and prints what all of them cost, to standard error. NULL is fine. */
+void capture_output__put_phases(struct phases *phases);
 
 #endif

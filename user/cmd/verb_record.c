@@ -158,7 +158,9 @@ static int check_raw(const char *path, struct err *err)
 	return rc;
 }
 
-static int capture(struct recording *r, struct profile **ret, struct err *err)
+/* The session is the caller's to close, also after an error: late, since the kernel takes its time to let go. */
+static int capture(struct recording *r, struct session **session, struct profile **ret,
+		   struct err *err)
 {
 	const struct record_opts *o = &r->opts;
 	/* a command has the terminal for itself */
@@ -179,7 +181,7 @@ static int capture(struct recording *r, struct profile **ret, struct err *err)
 		rc = session__result(s, ret, err);
 	if (!rc && o->raw_path)
 		rc = save_raw(s, o->raw_path, err);
-	session__close(s);
+	*session = s;
 	return rc;
 }
 
@@ -221,21 +223,12 @@ static int start_command(struct recording *r, struct err *err)
 	return rc;
 }
 
-static void print_phases(struct phases *phases)
-{
-	struct buf text = { 0 };
-
-	phases_end(phases);
-	phases_put(phases, &text);
-	fputs(buf_str(&text), stderr);
-	buf_free(&text);
-}
-
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct recording *r, const struct output_opts *out, const char *command,
 		     struct err *err)
 {
 	const struct record_opts *o = &r->opts;
+	struct session *s = NULL;
 	struct profile *p = NULL;
 	int rc = 0, status = STATUS_FAILED;
 
@@ -245,15 +238,16 @@ static int record_to(struct recording *r, const struct output_opts *out, const c
 	if (!rc)
 		print_notes(&o->capture);
 	if (!rc)
-		rc = capture(r, &p, err);
+		rc = capture(r, &s, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
 		rc = capture_output__put(p, out, err);
 	}
 	if (!rc)
 		status = o->strict && lost_data(p) ? STATUS_LOST : STATUS_DONE;
+	session__close(s);
 	profile__free(p);
-	print_phases(o->capture.phases);
+	capture_output__put_phases(o->capture.phases);
 	return status;
 }
 
