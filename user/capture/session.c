@@ -21,6 +21,7 @@
 #include "user/capture/cgroups.h"
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
+#include "user/capture/raw_events.h"
 #include "user/capture/result.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
@@ -576,25 +577,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 
 void session__put_raw(const struct session *s, struct buf *out)
 {
-	static const char *const words[] = { "?",      "census", "out",	   "in",
-					     "wakeup", "born",	 "sample", "close" };
-
-	buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", (uint64_t)s->window.start_ns,
-		   (uint64_t)s->window.end_ns);
-	for (size_t i = 0; i < s->events.raw_cnt; i++) {
-		const struct cp_event_raw *e = &s->events.raws[i];
-
-		buf_printf(out, "event %u %s %" PRIu64 " %u %u %u %u %" PRIu64 "\n", e->tid,
-			   words[e->raw < ARRAY_CNT(words) ? e->raw : 0], (uint64_t)e->now_ns,
-			   e->value, e->preempt, e->on_rq, e->sched_delayed, (uint64_t)e->ran_ns);
-	}
-	for (size_t i = 0; i < s->events.thread_cnt; i++) {
-		const struct cp_event_thread *t = &s->events.threads[i];
-
-		buf_printf(out, "books %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->tid,
-			   (uint64_t)t->running_ns, (uint64_t)t->runnable_ns,
-			   (uint64_t)t->blocked_ns);
-	}
+	raw_events_put(&s->events, &s->window, out);
 }
 
 void session__close(struct session *s)
