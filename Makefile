@@ -153,8 +153,7 @@ bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as rat
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done
 bench-paths: $(BIN) $(BENCH_PROGS) ## causal paths: the evaluation of SOSP 2003 again, into docs/evaluation (minutes)
 	$(Q)O=$(O) tests/bench/paths_eval.py docs/evaluation
-	$(Q)sed '/^###/,$$d' docs/evaluation/convolution.md > $(O)/convolution.md
-	$(Q)O=$(O) tests/bench/bench_convolution.sh >> $(O)/convolution.md && mv $(O)/convolution.md docs/evaluation/convolution.md
+	$(Q)O=$(O) tests/bench/conv_eval.py docs/evaluation
 	$(Q)O=$(O) tests/bench/bench_matching.sh || [ $$? = 77 ]
 fuzz: ## build the fuzz targets with libFuzzer under $(O)/fuzz; run them with FUZZ_SECONDS each (default 60)
 	$(Q)scripts/fuzz $(O)/fuzz $(or $(FUZZ_SECONDS),60)
