@@ -419,6 +419,22 @@ void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr,
 		   result.reason ? sym_reason_name(result.reason) : result.frames->name);
 }
 
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out)
+{
+	struct addrspace **slot = find_slot(s, proc_key), *a = slot ? *slot : NULL;
+	const struct region *r = a ? addrspace__find(a, addr) : NULL;
+
+	if (!r)
+		return;
+	if (r->module) {
+		module__why(r->module, out);
+		return;
+	}
+	buf_puts(out, r->trail ? r->trail : "");
+	addrspace__why_jit(a, out);
+}
+
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out)
 {
 	struct addrspace **slot = find_slot(s, proc_key), *a = slot ? *slot : NULL;

@@ -108,6 +108,10 @@ void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t a
 			      struct sym_result *ret);
 
 /* Appends lines of text: what was tried for this address, in order, and what came of it. */
+/* Of these the lines about the file mapped there, or why there is none, once names were asked for: true for all of the
+ * mapping's addresses, and equal for all processes that map the file. */
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out);
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out);
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out);
 void symbolizer__why_kernel(struct symbolizer *s, uint64_t addr, struct buf *out);

@@ -455,6 +455,7 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 	add_sums(&b);
 	add_intervals(&b);
 	add_losses(&b);
+	code_maps_note_tried(&b.maps, p, in->symbolizer);
 	builder_fini(&b);
 	return profile__check(p, err);
 }

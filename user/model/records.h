@@ -18,7 +18,9 @@ struct mapping {
 	uint32_t path_sid;
 	uint32_t build_id_bytes; /* 0 = none known */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	uint32_t process; /* 0 = the kernel's */
+	uint32_t process;   /* 0 = the kernel's */
+	uint32_t tried_sid; /* where names were looked for, a line each; "" if all frames have one */
+	uint32_t pad;
 };
 
 struct frame {

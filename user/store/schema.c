@@ -85,6 +85,7 @@ static const struct schema_field mapping_fields[] = {
 	NUMBER(struct mapping, build_id_bytes),
 	FIELD(struct mapping, build_id, FIELD_BYTES, .coding = CODING_PLAIN),
 	NUMBER(struct mapping, process),
+	STRING(struct mapping, tried_sid, "tried"),
 };
 
 static const struct schema_field frame_fields[] = {
