@@ -18,6 +18,8 @@ static __always_inline u32 wanted(struct task_struct *task)
 		return 0;
 	if (cp_config.all)
 		return CP_WANTED;
+	if (cp_config.cgroups)
+		return in_cgroups(task) ? CP_WANTED : 0;
 	how = bpf_map_lookup_elem(&cp_targets, &tgid);
 	if (how && *how == 1)
 		return CP_WANTED;
@@ -72,6 +74,14 @@ static __always_inline u32 stack_of_runner(void)
 	return stack_number(s, 0);
 }
 
+/* Run once, by hand, before anything is attached: no thread is numbered before it is known for whom. */
+SEC("raw_tp/task_newtask")
+int cp_viewer(void *ctx)
+{
+	note_viewer();
+	return 0;
+}
+
 /* First pass: which processes are watched, so that user space can fetch their mappings before any of
  * their threads is. */
 SEC("iter/task")
@@ -81,7 +91,6 @@ int cp_census_find(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	cp_viewer_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
 	if (wanted(task))
 		process_found(task);
 	return 0;
@@ -118,10 +127,10 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	sw.on_rq = task->on_rq == 1;
 	if (bpf_core_field_exists(task->se.sched_delayed))
 		sw.sched_delayed = task->se.sched_delayed;
-	t->nvcsw = task->nvcsw;
-	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
-	t->delay_last_ns = task->sched_info.run_delay;
-	t->account.since_ns = t->run_since_ns = bpf_ktime_get_ns();
+	look_at_clocks(t, task, bpf_ktime_get_ns());
+	sw.now_ns = t->account.since_ns;
+	if (sw.now_ns >= cp_window.start_ns) /* it came while the window is open */
+		t->first_ns = sw.now_ns;
 	t->census_process = p ? p->id : 0;
 	if (task->on_cpu) {
 		kind = ACCOUNT_RUNNING;
@@ -134,7 +143,6 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	if (!t->process)
 		t->process = t->census_process;
 	/* a switch that came in between wins */
-	sw.now_ns = t->account.since_ns;
 	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
 		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 	return 0;

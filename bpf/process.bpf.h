@@ -3,6 +3,7 @@
 #ifndef CP_BPF_PROCESS_BPF_H
 #define CP_BPF_PROCESS_BPF_H
 
+#include "bpf/cgroup.bpf.h"
 #include "bpf/state.bpf.h"
 
 #define CLONE_VM     0x00000100
@@ -15,11 +16,16 @@ static __always_inline struct cp_process *process_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&cp_processes, &tgid);
 }
 
-/* Children of a watched process are watched. With -t only the named threads are. */
+/* Children of a watched process are watched, in a cgroup those that are born there. With -t only the named
+ * threads are. */
 static __always_inline bool follows(struct task_struct *parent, struct task_struct *child)
 {
 	struct cp_thread *t = thread_of(parent);
 
+	if (cp_config.all)
+		return true;
+	if (cp_config.cgroups)
+		return in_cgroups(child);
 	return t && !(t->flags & CP_THREAD_ALONE);
 }
 
@@ -52,6 +58,7 @@ static __always_inline void send_process(struct task_struct *task, const struct 
 	e->generation = p->generation;
 	e->start_ns = p->start_ns;
 	e->time_ns = bpf_ktime_get_ns();
+	e->cgroup = cgroup_number(cgroup_of(leader));
 	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
@@ -98,6 +105,18 @@ static __always_inline void process_changed(struct task_struct *task, u32 why)
 	if (from)
 		p.generation = from->generation + 1;
 	store_process(task, &p, why, from ? from->id : 0);
+}
+
+/* Moved to another cgroup: what comes now belongs there. */
+static __always_inline void process_moved(struct task_struct *task)
+{
+	struct cp_process *from = process_of(task), p = {};
+
+	if (!from)
+		return;
+	p.generation = from->generation + 1;
+	p.space = from->space;
+	store_process(task, &p, CP_PROCESS_CGROUP, from->id);
 }
 
 /* Seen by the census: for the first time, or after a change that happened before its threads were watched. */

@@ -270,7 +270,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || (!cp_config.all && !follows(bpf_get_current_task_btf(), task)))
+	if (!right_kind(task) || !follows(bpf_get_current_task_btf(), task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {

@@ -73,6 +73,31 @@ struct pid {
 	struct upid numbers[1];
 } CORE;
 
+struct kernfs_node {
+	u64 id;
+} CORE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup_root {
+	int hierarchy_id; /* 0 = v2 */
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -93,6 +118,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct thread_info thread_info;
 	struct uprobe_task *utask;
+	struct css_set *cgroups;
 } CORE;
 
 struct linux_binprm;

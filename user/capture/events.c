@@ -84,6 +84,23 @@ static bool take_raw(struct events *ev, const struct cp_event_raw *e, size_t len
 	return true;
 }
 
+/* A path that fills its room may be cut. */
+static bool take_cgroup(struct events *ev, const struct cp_event_cgroup *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e) || e->path[CP_CGROUP_PATH_BYTES - 1])
+		return false;
+	if (ev->cgroup_seen && strlen(e->path) < CP_CGROUP_PATH_BYTES - 1)
+		ev->cgroup_seen(ev->ctx, e->cgroup, e->path);
+	return true;
+}
+
+static bool take_moved(struct events *ev, size_t len_bytes)
+{
+	if (ev->moved_in)
+		ev->moved_in(ev->ctx);
+	return len_bytes >= sizeof(struct cp_event_moved);
+}
+
 int events_take(struct events *ev, const void *data, size_t len_bytes)
 {
 	bool good = false;
@@ -104,6 +121,12 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 			break;
 		case CP_EVENT_RAW:
 			good = take_raw(ev, data, len_bytes);
+			break;
+		case CP_EVENT_CGROUP:
+			good = take_cgroup(ev, data, len_bytes);
+			break;
+		case CP_EVENT_MOVED:
+			good = take_moved(ev, len_bytes);
 			break;
 		}
 	}

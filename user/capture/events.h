@@ -40,6 +40,9 @@ struct events {
 	uint64_t bad_cnt; /* records that make no sense */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* a cgroup was made; a process came into a watched one */
+	void (*cgroup_seen)(void *ctx, uint64_t id, const char *path);
+	void (*moved_in)(void *ctx);
 	void *ctx;
 };
 

@@ -78,6 +78,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.all = opts->all,
 		.user_threads = opts->user_threads,
 		.kernel_threads = opts->kernel_threads,
+		.cgroups = opts->cgroup_cnt,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
@@ -147,6 +148,27 @@ static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32
 	return 0;
 }
 
+static int set_cgroups(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
+	int fd = bpf_map__fd(k->skel->maps.cp_cgroups);
+	uint32_t one = 1;
+
+	for (size_t i = 0; i < opts->cgroup_cnt; i++)
+		if (bpf_map_update_elem(fd, &opts->cgroups[i].id, &one, BPF_ANY))
+			return err_errno(err, "cannot note cgroup %s", opts->cgroups[i].dir);
+	return 0;
+}
+
+/* PIDs are those of the namespace that we live in; only the kernel knows which that is. */
+static int note_viewer(struct kernel *k, struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.cp_viewer), &opts))
+		return err_errno(err, "cannot run a program to learn the PID namespace");
+	return 0;
+}
+
 static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
@@ -162,21 +184,28 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 	if (rc)
 		return load_error(rc, opts, err);
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
-	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_cgroups(k, opts, err);
+	return rc ? rc : note_viewer(k, err);
 }
 
 static int attach_tracepoints(struct kernel *k, struct err *err)
 {
 	struct bpf_program *const programs[] = {
-		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
-		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
-		k->skel->progs.cp_free,
+		k->skel->progs.cp_switch,	 k->skel->progs.cp_wakeup,
+		k->skel->progs.cp_wakeup_new,	 k->skel->progs.cp_newtask,
+		k->skel->progs.cp_exec,		 k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_free,		 k->skel->progs.cp_cgroup_mkdir,
+		k->skel->progs.cp_cgroup_attach,
 	};
 	struct bpf_link **const links[] = {
-		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
-		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
-		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
-		&k->skel->links.cp_free,
+		&k->skel->links.cp_switch,	  &k->skel->links.cp_wakeup,
+		&k->skel->links.cp_wakeup_new,	  &k->skel->links.cp_newtask,
+		&k->skel->links.cp_exec,	  &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_free,	  &k->skel->links.cp_cgroup_mkdir,
+		&k->skel->links.cp_cgroup_attach,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {

@@ -13,11 +13,18 @@ enum sink {
 	SINK_BOTH,	/* both, and compared */
 };
 
+struct capture_cgroup {
+	uint64_t id;	 /* the kernel's: the inode of its directory */
+	const char *dir; /* in the file system */
+};
+
 struct capture_opts {
 	const uint32_t *pids; /* processes, with their children; borrowed */
 	size_t pid_cnt;
 	const uint32_t *tids; /* single threads */
 	size_t tid_cnt;
+	const struct capture_cgroup *cgroups; /* processes in these (v2) and below */
+	size_t cgroup_cnt;
 	bool all;		 /* every thread of the machine but our own */
 	bool user_threads;	 /* of these only threads of processes */
 	bool kernel_threads;	 /* ... or only the kernel's own */

@@ -16,6 +16,7 @@
 
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
+#include "user/capture/cgroups.h"
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
 #include "user/capture/result.h"
@@ -37,7 +38,9 @@ struct session {
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
+	struct cgroups *cgroups;
 	struct events events;
+	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
@@ -61,23 +64,6 @@ static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
 }
 
-/* The path of the process's cgroup in the v2 hierarchy: the line that begins with "0::". */
-static uint32_t read_cgroup(struct strtab *strings, uint32_t pid)
-{
-	char *path = xasprintf("/proc/%u/cgroup", pid), line[4096];
-	FILE *f = fopen(path, "re");
-	uint32_t sid = 0;
-
-	free(path);
-	if (!f)
-		return 0;
-	while (!sid && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
-			sid = strtab_addn(strings, line + 3, strcspn(line + 3, "\n"));
-	fclose(f);
-	return sid;
-}
-
 /* Answers the kernel's announcement of a process or of new code in it. */
 static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 {
@@ -86,11 +72,12 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	struct cp_range range;
 	int rc;
 
+	p->cgroup_sid =
+		strtab_add(&ev->strings, cgroups__path(s->cgroups, p->event.cgroup, p->event.tgid));
 	if (p->event.kernel)
 		return;
 	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
-	p->cgroup_sid = read_cgroup(&ev->strings, p->event.tgid);
-	if (p->event.why == CP_PROCESS_FORK) {
+	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
 		parent = events_process(ev, p->event.before);
 		if (parent)
 			p->space = parent->space;
@@ -102,6 +89,20 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
 		s->unpublished_cnt++;
+}
+
+static void cgroup_seen(void *ctx, uint64_t id, const char *path)
+{
+	struct session *s = ctx;
+
+	cgroups__learn(s->cgroups, id, path);
+}
+
+static void moved_in(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->moved = true;
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -124,6 +125,18 @@ static void prepare_all(struct spaces *spaces)
 	closedir(proc);
 }
 
+static void prepare_cgroups(struct session *s)
+{
+	uint32_t *pids = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		cgroups_list(s->opts->cgroups[i].dir, &pids, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		spaces__prepare(s->spaces, (pid_t)pids[i]);
+	free(pids);
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -132,6 +145,7 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
+	prepare_cgroups(s);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
 	for (size_t i = 0; i < s->opts->tid_cnt; i++)
@@ -165,7 +179,7 @@ static int take_census(struct session *s, struct err *err)
 		rc = kernel__census(s->kernel, CENSUS_OPEN, err);
 	if (!rc)
 		rc = kernel__consume(s->kernel, err);
-	if (!rc && !s->events.process_cnt)
+	if (!rc && !s->events.process_cnt && !s->opts->cgroup_cnt)
 		rc = err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
 	return rc;
 }
@@ -179,6 +193,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->opts = opts;
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
+	s->cgroups = cgroups__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
@@ -187,6 +202,8 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	sym_opts.sandbox = s->sandbox;
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
+	s->events.cgroup_seen = cgroup_seen;
+	s->events.moved_in = moved_in;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
 	if (opts->sink != SINK_SUMS)
@@ -227,6 +244,9 @@ static bool targets_alive(const struct session *s)
 {
 	if (s->opts->all)
 		return true;
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		if (!access(s->opts->cgroups[i].dir, F_OK))
+			return true;
 	for (size_t i = 0; i < s->opts->pid_cnt + s->opts->tid_cnt; i++) {
 		uint32_t id = i < s->opts->pid_cnt ? s->opts->pids[i] :
 						     s->opts->tids[i - s->opts->pid_cnt];
@@ -294,6 +314,13 @@ static int close_window(struct session *s, struct err *err)
 	return rc ? rc : kernel__consume(s->kernel, err);
 }
 
+/* Finds the threads of processes that were moved into a watched cgroup. */
+static int take_late_census(struct session *s, struct err *err)
+{
+	s->moved = false;
+	return take_census(s, err);
+}
+
 int session__run(struct session *s, const struct session_watch *w, struct err *err)
 {
 	struct pollfd fds[3] = { { .fd = kernel__event_fd(s->kernel), .events = POLLIN },
@@ -308,6 +335,8 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
 		rc = kernel__consume(s->kernel, err);
+		if (!rc && s->moved)
+			rc = take_late_census(s, err);
 		look_for_end(s, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
@@ -412,6 +441,7 @@ void session__close(struct session *s)
 		return;
 	kernel__close(s->kernel);
 	spaces__free(s->spaces);
+	cgroups__free(s->cgroups);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
