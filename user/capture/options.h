@@ -36,7 +36,8 @@ struct capture_opts {
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
 	bool user_stacks, kernel_stacks;
-	bool frame_pointers;	/* do not use unwind rows */
+	bool lines;	     /* inlined functions, source files and lines from debug information */
+	bool frame_pointers; /* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
 	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
 	bool raw_events;	/* keep what the state machine was told, for session__put_raw */

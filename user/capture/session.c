@@ -187,7 +187,7 @@ static int take_census(struct session *s, struct err *err)
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
-	struct sym_opts sym_opts = { .debuginfod = true };
+	struct sym_opts sym_opts = { .debuginfod = true, .lines = opts->lines };
 	int rc;
 
 	s->opts = opts;

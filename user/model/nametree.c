@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,8 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 	} else {
 		buf_puts(out, name);
 	}
+	if (flags & NAMETREE_LINES && f->line && f->file_sid)
+		buf_printf(out, " (%s:%" PRIu32 ")", profile__str(p, f->file_sid), f->line);
 	if (!(flags & NAMETREE_SUFFIXES))
 		return;
 	if (f->flags & FRAME_INLINED)

@@ -52,6 +52,7 @@ show() { "$cp" dump "$1" | grep -E '^(frame|stack|sum)' | sed "s/ addr=0x[0-9a-f
 	echo "-- lines"
 	"$cp" symbolize --lines "$T/a.cprof" -o "$T/c.cprof"
 	show "$T/c.cprof"
+	"$cp" fold --lines --annotate --unit=ns "$T/c.cprof" | sed "s|$T||g"
 	echo "-- another build"
 	profile 0000000000000000000000000000000000000001 | "$cp" load - -o "$T/d.cprof"
 	"$cp" symbolize --why "$T/d.cprof" -o "$T/e.cprof" | sed "s|$T||; s/0x[0-9a-f]*/ADDR/; s/[0-9a-f]*-[0-9a-f]* at/RANGE at/"
