@@ -35,6 +35,7 @@ struct module {
 	bool loaded;
 	struct symtab table;
 	const char **names; /* demangled, by range; NULL = not asked for yet */
+	bool all_named;	    /* all were asked for */
 	struct symfile_counts counts;
 	int debug_fd; /* separate debug file, -1 = none */
 	struct elf debug;
@@ -60,6 +61,10 @@ void module__close_files(struct module *m, const struct module_env *env);
  * costs a process. */
 void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
 		     size_t cnt);
+/* The same for functions alone: ret[i] = 1 + the function at addrs[i] as a place in names, which are read; 0 = none.
+ * O(cnt) once the names are read. */
+void module__functions(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		       size_t cnt, uint32_t *ret);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The functions around an address from debug information, as dwarf_names__find gives them. */

@@ -190,6 +190,11 @@ static bool resolve_lines(struct symbolizer *s, struct module *m, uint64_t file_
 	return *frames[cnt - 1].name;
 }
 
+static enum sym_reason unnamed_reason_of(const struct module *m)
+{
+	return symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED;
+}
+
 static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file_addr,
 			   struct sym_result *ret)
 {
@@ -205,7 +210,7 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 	if (name)
 		set_name(s, name, ret);
 	else
-		set_reason(s, symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED, ret);
+		set_reason(s, unnamed_reason_of(m), ret);
 }
 
 /* Code without a program file behind it may be a JIT compiler's. */
@@ -404,6 +409,36 @@ void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint
 	if (m && !m->reason)
 		module__prepare(m, &s->env, at, cnt);
 	free(at);
+}
+
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret)
+{
+	enum sym_reason reason;
+	struct module *m = module_of_file(s, path, &reason);
+	uint64_t *at;
+
+	memset(ret, 0, cnt * sizeof(*ret));
+	if (!m)
+		return reason;
+	module__load(m, &s->env);
+	if (m->reason)
+		return m->reason;
+	if (pc == SYM_PC_EXACT) {
+		module__functions(m, &s->env, addrs, cnt, ret);
+		return unnamed_reason_of(m);
+	}
+	at = xcalloc(cnt + 1, sizeof(*at));
+	for (size_t i = 0; i < cnt; i++)
+		at[i] = looked_up(addrs[i], pc);
+	module__functions(m, &s->env, at, cnt, ret);
+	free(at);
+	return unnamed_reason_of(m);
+}
+
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number)
+{
+	return s->last_file->names[number - 1];
 }
 
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out)

@@ -103,6 +103,13 @@ void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *quer
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
 
+/* Functions alone, for many addresses of one file: ret[i] = number of the function at addrs[i], 0 = none.
+ * Returns the reason that those without one have. */
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret);
+/* The name of a number from the last call; valid until symbolizer__free. Numbers of one file stay. */
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number);
+
 /* An address as an ELF file's own symbols count (what nm prints), in a file that no process maps. */
 void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t addr, enum sym_pc pc,
 			      struct sym_result *ret);
