@@ -83,6 +83,7 @@ void module__free(struct module *m)
 	symtab_free(&m->table);
 	lines_cache_free(&m->lines);
 	free(m->names);
+	starts_free(&m->starts);
 	free(m->path);
 	free(m->debug_path);
 	buf_free(&m->trail);
@@ -133,6 +134,7 @@ void module__close_files(struct module *m, const struct module_env *env)
 	module__load(m, env);
 	if (m->fd < 0)
 		return;
+	module__function_start(m, 0);
 	close_debug(m);
 	close(m->fd);
 	m->fd = -1;
@@ -206,6 +208,18 @@ const char *module__function(struct module *m, const struct module_env *env, uin
 	if (!m->names[at])
 		read_names(m, env, &at, 1);
 	return m->names[at];
+}
+
+uint64_t module__function_start(struct module *m, uint64_t file_addr)
+{
+	uint64_t start;
+
+	if (!m->starts_read)
+		starts_read(&m->elf, &m->starts);
+	m->starts_read = true;
+	start = starts_find(&m->starts, file_addr);
+	/* what follows a function with a name is not a part of it */
+	return start && !symtab_find(&m->table, start) ? start : 0;
 }
 
 /* Where the debug information is, if it is anywhere: *e and a descriptor, or -1. */

@@ -207,10 +207,12 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
-	if (name)
+	if (name) {
 		set_name(s, name, ret);
-	else
-		set_reason(s, unnamed_reason_of(m), ret);
+		return;
+	}
+	set_reason(s, unnamed_reason_of(m), ret);
+	ret->function_start = module__function_start(m, file_addr);
 }
 
 /* Code without a program file behind it may be a JIT compiler's. */

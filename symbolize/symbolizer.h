@@ -56,6 +56,8 @@ struct sym_result {
 	size_t cnt;			/* >= 1; with a reason: one frame without a name */
 	enum sym_reason reason;
 	const char *module; /* path of the file, "[vdso]", kernel module, "" if none */
+	uint64_t
+		function_start; /* of a function without a name, as the file's symbols count; 0 = not known */
 	uint64_t file_addr; /* the address as the file's own symbols count; 0 if there is no file */
 };
 

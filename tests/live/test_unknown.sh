@@ -36,6 +36,11 @@ mv "$T/program" "$T/gone"
 says "the file and the reason" "$T/out" "\[stripped\] $T/program 0x"
 says "the debug file that was looked for" "$T/out" "debug file /usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug: No such file"
 says "the tables that were read" "$T/out" '\.symtab: none'
+# functions are told apart all the same, by where they start
+start() { echo "$((0x$(nm "$T/full" | awk -v n="$1" '$3 == n { print $1 }')))"; }
+"$cp" fold --kinds=all "$T/a.cprof" > "$T/folded"
+says "where a running function starts" "$T/folded" "$(printf '\\[stripped\\] %s\\+0x%x;\\[stripped\\] %s\\+0x%x;.*running' "$T/program" "$(start main)" "$T/program" "$(start hidden_burn)")"
+says "where a waiting function starts" "$T/folded" "$(printf '\\[stripped\\] %s\\+0x%x;.*nanosleep.*sleep' "$T/program" "$(start hidden_rest)")"
 groups=$(grep -c "$T/program 0x" "$T/out")
 [ "$groups" = 1 ] && echo "ok processes of one program are one group" || { echo "NOT ok: $groups groups of one program"; cat "$T/out"; failed=1; }
 

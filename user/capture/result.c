@@ -64,6 +64,7 @@ static struct frame make_frame(struct builder *b, const struct sym_result *r, si
 	f.file_sid = profile__string(b->p, sf->file);
 	f.line = sf->line;
 	f.reason = (uint8_t)r->reason;
+	f.function = r->function_start;
 	if (sf->jit)
 		f.kind = FRAME_JIT;
 	if (sf->inlined) {

@@ -96,6 +96,7 @@ static void push_result(struct renaming *r, const struct frame *old,
 		f.file_sid = profile__string(r->p, sf->file);
 		f.line = sf->line;
 		f.reason = NAME_OK;
+		f.function = 0;
 		if (sf->inlined) {
 			f.flags |= FRAME_INLINED;
 			f.addr = 0;
@@ -135,6 +136,8 @@ static void rename_frame(struct renaming *r, const struct frame *old)
 	}
 	if (f.reason == NAME_PENDING && is_wanted(r, old))
 		f.reason = (uint8_t)result.reason; /* now we know */
+	if (result.function_start)
+		f.function = result.function_start;
 	push(r, &f);
 	if (!f.reason || f.reason >= SYM_REASON_MAX)
 		return;

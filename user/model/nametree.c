@@ -79,6 +79,8 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 		buf_puts(out, *name ? name : "[unknown]");
 		if (f->module_sid)
 			buf_printf(out, " %s", profile__str(p, f->module_sid));
+		if (f->function && !(flags & NAMETREE_NO_ADDRESSES))
+			buf_printf(out, "+0x%" PRIx64, f->function);
 	} else if (flags & NAMETREE_NO_ADDRESSES) {
 		put_without_addresses(out, name);
 	} else {

@@ -98,6 +98,7 @@ static const struct schema_field frame_fields[] = {
 	ENUM(struct frame, kind, frame_kind_name),
 	FLAGS(struct frame, flags, frame_flags),
 	ENUM(struct frame, reason, name_reason_name),
+	HEX(struct frame, function),
 };
 
 static const struct schema_field stack_fields[] = {

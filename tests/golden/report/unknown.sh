@@ -13,8 +13,8 @@ mapping 3 start=0x20000 end=0x29000 process=1 tried="perf map /tmp/perf-10.map: 
 mapping 4 start=0x20000 end=0x29000 process=2 tried="perf map /tmp/perf-11.map: belongs to user 12345\n"
 mapping 5 start=0x30000 end=0x39000 path="/tmp/\x1b[2Jevil" process=2 tried="path /tmp/\x1b[2Jevil: Permission denied"
 frame 1 name="main"
-frame 2 addr=0x1300 mapping=1 reason="[stripped]"
-frame 3 addr=0x1200 mapping=1 reason="[stripped]"
+frame 2 addr=0x1300 mapping=1 module="server" function=0x300 reason="[stripped]"
+frame 3 addr=0x1200 mapping=1 module="server" function=0x200 reason="[stripped]"
 frame 4 addr=0x10010 mapping=2 reason="[stripped]"
 frame 5 addr=0x20010 mapping=3 reason="[anon]"
 frame 6 addr=0x20010 mapping=4 reason="[anon]"
@@ -53,6 +53,8 @@ P
 	echo "-- JSON"
 	"$cp" report --json "$T/u.cprof" | python3 -c 'import json, sys
 for u in json.load(sys.stdin)["unnamed"]: print(json.dumps(u, sort_keys=True))'
+	echo "-- functions without a name are told apart by where they start"
+	"$cp" fold "$T/u.cprof" | grep '+0x'
 	echo "-- redacted"
-	"$cp" dump --redact "$T/u.cprof" | grep -c -E 'perf-1|debug|No such' || true
+	"$cp" dump --redact "$T/u.cprof" | grep -c -E 'perf-1|debug|No such|function=0x[23]00' || true
 } | expect unknown
