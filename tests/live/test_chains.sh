@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Known chains main -> first -> second -> third, for each language and runtime that is here: every frame is in the stacks
-# of running time and of a wait, in order, with nothing between them that does not belong there.
+# of running time, in order, with nothing between; compiled code in memory through perf maps.
 #	tests/live/test_chains.sh [c cpp rust node java]
 set -u
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
@@ -20,7 +20,6 @@ chain() {
 	sleep "${WARM_UP:-0.3}"
 	[ -z "${BEFORE:-}" ] || $BEFORE "$p" > /dev/null 2>&1
 	"$cp" record -q -p $p 1 -o "$T/$name.cprof" --replace --no-svg || failed=1
-	[ ! -e "/tmp/perf-$p.map" ] || "$cp" report --unknown "$T/$name.cprof" > "$T/unknown"
 	"$cp" fold --kinds=all "$T/$name.cprof" > "$T/folded"
 	{ kill -9 $p; wait $p; } 2> /dev/null
 	rm -f "/tmp/perf-$p.map"; p=''
@@ -76,7 +75,7 @@ const end = Date.now() + 30000;
 J
 		WARM_UP=2 chain node '[:*~^+]?first [^;]*;[^;]*[:*~^+]?second [^;]*;[^;]*[:*~^+]?third [^;]*;.*\[running\]' \
 			node --perf-basic-prof --no-turbo-inlining --no-maglev-inlining t.js
-		[ "$failed" = 0 ] || WARM_UP=2 failed=$failed ;;
+		;;
 	java)
 		command -v javac > /dev/null && command -v jcmd > /dev/null || { echo "skipped java: no JDK"; continue; }
 		cat > "$T/Chain.java" <<'J'
