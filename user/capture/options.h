@@ -39,7 +39,8 @@ struct capture_opts {
 	bool per_thread;
 	uint64_t slice_ns; /* 0 = one sum for all of the window */
 	bool user_stacks, kernel_stacks;
-	bool frame_pointers;	/* do not use unwind rows */
+	bool lines;	     /* inlined functions, source files and lines from debug information */
+	bool frame_pointers; /* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
 	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
 	bool raw_events;	/* keep what the state machine was told, for session__put_raw */

@@ -313,7 +313,7 @@ static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
-	struct sym_opts sym_opts = { .debuginfod = true };
+	struct sym_opts sym_opts = { .debuginfod = true, .lines = opts->lines };
 	int rc;
 
 	s->opts = opts;

@@ -75,6 +75,8 @@ const struct opt record_options[] = {
 	  unwind_choices },
 	{ "user-stacks-only", 'U', OPT_FLAG, OFF(user_only), NULL, "No kernel stacks" },
 	{ "kernel-stacks-only", 'K', OPT_FLAG, OFF(kernel_only), NULL, "No user stacks" },
+	{ "lines", 0, OPT_FLAG, OFF(capture.lines), NULL,
+	  "Note inlined functions, source files and lines, where there is debug information" },
 	{ "per-thread", 0, OPT_FLAG, OFF(capture.per_thread), NULL,
 	  "Keep the sums of each thread apart" },
 	{ "slice", 0, OPT_SECONDS, OFF(capture.slice_ns), "TIME",
