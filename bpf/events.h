@@ -211,6 +211,7 @@ struct cp_config {
 	__u32 census_scratch;			  /* its element in cp_scratch */
 	__u32 raw;				  /* send what bpf/account.h is told */
 	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
+	__u32 finish;	  /* stacks are walked by the thread that resumes (--hook finish) */
 };
 
 struct cp_loss {
@@ -225,7 +226,9 @@ struct cp_cost {
 	__u64 timed_calls, timed_ns; /* some of them, timed */
 	__u64 samples;
 	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
-	__u32 pad;
+	__u32 resume_waits; /* what resumes has waits that wait for its stack */
+	__u64 resume_task; /* struct task_struct *: who got this CPU at the last switch that was seen */
+	__u64 resumes;	   /* of threads that had to walk their stack */
 };
 
 #ifndef __bpf__

@@ -19,6 +19,7 @@
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
 #include "user/capture/result.h"
+#include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
 
@@ -356,6 +357,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
+	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
 
 	if (s->opts->sink != SINK_INTERVALS)
@@ -369,7 +371,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
-	p->header.hook_sid = profile__string(p, "switch");
+	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
 	if (!rc)
 		rc = result_build(&in, p, err);

@@ -38,12 +38,13 @@ struct record_opts {
 	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
 	double max_overhead_percent;
 	const char *comm, *state, *output, *btf, *kinds, *raw_path;
-	int unwind;
+	int unwind, hook;
 	char **command;	    /* what stands behind "--"; NULL: none */
 	struct child child; /* it, once it is started */
 };
 
 static const char *const unwind_choices[] = { "auto", "dwarf", "fp", NULL };
+static const char *const hook_choices[] = { "switch", "finish", NULL };
 
 #define OFF(member) offsetof(struct record_opts, member)
 
@@ -89,6 +90,9 @@ static const struct opt options[] = {
 	{ "unwind", 0, OPT_CHOICE, OFF(unwind), "HOW",
 	  "How user stacks are walked: auto or dwarf (unwind rows), fp (frame pointers)", 0, 0,
 	  unwind_choices },
+	{ "hook", 0, OPT_CHOICE, OFF(hook), "WHEN",
+	  "When the stack of a wait is walked: switch (the thread leaves its CPU) or finish (it goes on)",
+	  0, 0, hook_choices },
 	{ "user-stacks-only", 'U', OPT_FLAG, OFF(user_only), NULL, "No kernel stacks" },
 	{ "kernel-stacks-only", 'K', OPT_FLAG, OFF(kernel_only), NULL, "No user stacks" },
 	{ "per-thread", 0, OPT_FLAG, OFF(per_thread), NULL, "Keep the sums of each thread apart" },
@@ -276,6 +280,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->user_stacks = !o->kernel_only;
 	c->kernel_stacks = !o->user_only;
 	c->frame_pointers = o->unwind == 2;
+	c->hook_finish = o->hook == 1;
 	c->stack_cnt_max = o->stack_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
