@@ -7,7 +7,9 @@
  *  - binary searches are global functions, verified once, without data-dependent branches;
  *  - user memory is read in windows of 2 KiB: a read costs its 80 to 300 ns whatever its size, a failing one
  *    over 1000 ns. The window starts below the wanted word, since a saved rbp lies below its return address;
- *  - rules are cached by (process, pc): threads block in the same few places. */
+ *  - rules are cached by (process, pc): threads block in the same few places.
+ *
+ * For arm64 this compiles, and walks by frame pointers alone: a frame record (x29, x30) lies as on x86-64. */
 #ifndef CP_BPF_WALK_BPF_H
 #define CP_BPF_WALK_BPF_H
 
@@ -35,6 +37,13 @@ enum walk_known {
 	KNOWN_SIGNAL =
 		4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
 };
+
+#ifdef __TARGET_ARCH_arm64
+#define WALK_X86 0
+#else
+#define WALK_X86 1 /* rows, signal frames, uprobes: as on x86-64 */
+#endif
+#define PSR_MODE32 0x10 /* of arm64's pstate: a 32-bit task */
 
 struct walk_rule {
 	u64 pc;
@@ -439,7 +448,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		rule = TRAMPOLINE_RULE;
 		w->sp -= 8; /* so that without a word on the stack the slot still lies above */
 		w->sp += 8 * (u64)trampoline_words(w);
-	} else if (cp_config.dwarf) {
+	} else if (WALK_X86 && cp_config.dwarf) {
 		w->stop = find_rule(c, pc, &rule);
 		if (w->stop)
 			return 1;
@@ -507,6 +516,8 @@ static long walk_step_current(u32 i, struct walk_ctx *c)
 static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
 {
 	w->returns = w->trampoline = w->breakpoint = 0;
+	if (!WALK_X86)
+		return;
 	if (!bpf_core_field_exists(task->utask) || !task->utask)
 		return;
 	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
@@ -554,6 +565,18 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	return true;
 }
 
+#ifdef __TARGET_ARCH_arm64
+static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
+{
+	w->ip = regs->pc;
+	w->sp = regs->sp;
+	w->bp = regs->regs[29];
+	if (!(regs->pstate & PSR_MODE32))
+		return true;
+	w->stop = CP_STOP_COMPAT;
+	return false;
+}
+#else
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
 	if (w->breakpoint) {
@@ -580,5 +603,6 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->stop = CP_STOP_COMPAT;
 	return false;
 }
+#endif
 
 #endif
