@@ -7,13 +7,12 @@
  *  - binary searches are global functions, verified once, without data-dependent branches;
  *  - user memory is read in windows of 2 KiB: a read costs its 80 to 300 ns whatever its size, a failing one
  *    over 1000 ns. The window starts below the wanted word, since a saved rbp lies below its return address;
- *  - rules are cached by (process, pc): threads block in the same few places.
- *
- * For arm64 this compiles, and walks by frame pointers alone: a frame record (x29, x30) lies as on x86-64. */
+ *  - rules are cached by (process, pc): threads block in the same few places. */
 #ifndef CP_BPF_WALK_BPF_H
 #define CP_BPF_WALK_BPF_H
 
 #include "bpf/state.bpf.h"
+#include "bpf/machine.bpf.h"
 
 enum {
 	WALK_WINDOW_BYTES = 2048,
@@ -37,13 +36,6 @@ enum walk_known {
 	KNOWN_SIGNAL =
 		4, /* all registers, in the ucontext at walk.ucontext: the frame under a signal frame */
 };
-
-#ifdef __TARGET_ARCH_arm64
-#define WALK_X86 0
-#else
-#define WALK_X86 1 /* rows, signal frames, uprobes: as on x86-64 */
-#endif
-#define PSR_MODE32 0x10 /* of arm64's pstate: a 32-bit task */
 
 struct walk_rule {
 	u64 pc;
@@ -565,20 +557,12 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	return true;
 }
 
+static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
+{
 #ifdef __TARGET_ARCH_arm64
-static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
-{
-	w->ip = regs->pc;
-	w->sp = regs->sp;
-	w->bp = regs->regs[29];
-	if (!(regs->pstate & PSR_MODE32))
+	if (arm64_registers(regs, &w->ip, &w->sp, &w->bp))
 		return true;
-	w->stop = CP_STOP_COMPAT;
-	return false;
-}
 #else
-static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
-{
 	if (w->breakpoint) {
 		u8 byte = 0;
 
@@ -600,9 +584,9 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->reg[ROW_REG_R15] = regs->r15;
 	if (regs->cs == 0x33)
 		return true;
+#endif
 	w->stop = CP_STOP_COMPAT;
 	return false;
 }
-#endif
 
 #endif
