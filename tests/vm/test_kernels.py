@@ -25,7 +25,7 @@ SCENARIOS = [("ladder", 0.3, 1), ("locks", 0.2, 1), ("disk", 0.3, 1), ("spinners
              ("migrating", 0.2, 2), ("pending", 0.2, 2)]
 FIXTURES = [("locks", 0.06), ("disk", 0.06), ("dying", 0.06), ("signals", 0.06), ("pending", 0.06)]
 TRIES = int(os.environ.get("VM_TRIES", 2))
-SECONDS_A_CAPTURE = 90  # of a machine that is emulated and may be loaded
+SECONDS_A_CAPTURE = 240  # of a machine that is emulated and may be loaded
 
 
 def skip(reason):
@@ -317,7 +317,8 @@ def main(args):
     if fixtures:
         return 0
     print_rules(rows)
-    failed += not replay(raws)
+    if not chosen:  # a part has too few events for it
+        failed += not replay(raws)
     failed += compare_shapes(seen)
     return 1 if failed else 0
 
