@@ -35,6 +35,7 @@ struct capture_opts {
 	uint64_t min_ns, max_ns; /* waits outside are [filtered]; max_ns 0 = no limit */
 	uint32_t kind_mask;	 /* bit per enum kind; others are [filtered] */
 	enum sink sink;
+	bool hook_finish; /* stacks are walked by the thread that resumes, not by the one that leaves */
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
 	uint64_t slice_ns; /* 0 = one sum for all of the window */

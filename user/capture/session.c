@@ -23,6 +23,7 @@
 #include "user/capture/kernel.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
+#include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
 
@@ -541,6 +542,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
+	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
 
 	next_phase(s, "read sums");
@@ -559,7 +561,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
-	p->header.hook_sid = profile__string(p, "switch");
+	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
 	next_phase(s, "names and profile");
 	if (!rc)
