@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -463,9 +462,8 @@ static void run_signals(void)
 	pthread_join(t, NULL);
 }
 
-/* Sleeps that find a signal pending: it comes between the call and the sleep, where nanosleep does not look. The thread
- * then goes on, or, since another wants its CPU, leaves it in state S without having slept: it is nice, so that the
- * scheduler prefers the other. Many calls a stamp. */
+/* sleeps that find a signal pending: it comes between the call and the sleep. The thread then goes on, or, since
+ * another wants its CPU, leaves it in state S without having slept. Many calls a stamp. */
 NOINLINE static void sleep_pending(uint64_t ns)
 {
 	uint64_t until_ns = now_ns() + ns;
@@ -479,7 +477,6 @@ static void *pending(void *arg)
 {
 	(void)arg;
 	pin(0);
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
 	begin_log();
 	atomic_store(&signal_target, mine->tid);
 	while (!over())
@@ -497,12 +494,11 @@ static void run_pending(void)
 	t[0] = spawn(pending, NULL);
 	t[1] = spawn(spinner, (void *)0);
 	pin(1);
-	for (unsigned i = 0; !over(); i++) {
-		/* now and then a pause of other length, so that signals come at all points of the call */
-		if (!(i & 63))
-			sleep_ns(1000 * (i >> 6 & 63));
-		if (atomic_load(&signal_target))
-			syscall(SYS_tgkill, getpid(), signal_target, SIGUSR1);
+	while (!over()) {
+		sleep_ns(3000000);
+		for (uint64_t until_ns = now_ns() + 4000000; now_ns() < until_ns;)
+			if (atomic_load(&signal_target))
+				syscall(SYS_tgkill, getpid(), signal_target, SIGUSR1);
 	}
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
