@@ -131,6 +131,11 @@ def check_books(p, t, problems):
     life = num(t, "last_ns") - num(t, "first_ns")
     if total != life:
         problems.append(f"{t['tid']}: running + runnable + blocked is {total - life:+} ns off its life")
+    # each switch away begins one piece of waiting, the last of a life none; one more may be open when the window opens
+    pieces = sum(num(s, "cnt") for s in p.sums if s.get("thread") == t["number"] and s["kind"] in BLOCKED | {"preempted"})
+    extra = pieces - num(t, "voluntary_cnt") - num(t, "involuntary_cnt") + ("died" in t.get("flags", ""))
+    if extra not in (0, 1) and "switch unseen" not in p.loss:
+        problems.append(f"{t['tid']}: {pieces} pieces off the CPU, {extra:+} against its switches")
 
 
 def check_set(p, stamps, problems):
