@@ -9,6 +9,7 @@
 #include "symbolize/dwarf_names.h"
 #include "symbolize/locate.h"
 #include "symbolize/module.h"
+#include "symbolize/stop.h"
 #include "user/base/mem.h"
 
 static struct module *module_new(const char *path, int root_fd)
@@ -108,7 +109,7 @@ static void read_symbols(struct module *m, const struct module_env *env)
 	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
 	if (!rc)
 		return;
-	m->reason = SYM_HOSTILE;
+	m->reason = rc == -ECANCELED ? SYM_PENDING : SYM_HOSTILE;
 	buf_printf(&m->trail, "symbols: %s\n", err.msg);
 }
 
@@ -119,7 +120,11 @@ void module__load(struct module *m, const struct module_env *env)
 	m->loaded = true;
 	if (wants_debug_file(m, env))
 		debugfile_find(m, env);
-	read_symbols(m, env);
+	/* without the debug file that was not waited for the names would be others */
+	if (stop_asked(env->stop_fd))
+		m->reason = SYM_PENDING;
+	else
+		read_symbols(m, env);
 	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
 	if (!env->opts->lines)
 		close_debug(m);
@@ -165,6 +170,7 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 	const struct remote_style style = style_of(env);
 	const char *at;
 	size_t mangled_cnt = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
@@ -178,16 +184,27 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 				style.keep_suffixes ? strlen(name) : demangle_stem_bytes(name));
 		}
 	}
-	if (mangled_cnt && remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out))
+	if (mangled_cnt)
+		rc = remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out);
+	if (rc)
 		out = (struct buf){ 0 };
 	at = out.len_bytes ? out.data : raw.data;
-	for (size_t i = 0; mangled_cnt && i < cnt; i++)
+	for (size_t i = 0; mangled_cnt && rc != -ECANCELED && i < cnt; i++)
 		if (!m->names[ranges[i]]) {
 			m->names[ranges[i]] = keep_name(env, at, strlen(at));
 			at += strlen(at) + 1;
 		}
 	buf_free(&raw);
 	buf_free(&out);
+}
+
+bool module__knows(const struct module *m, const struct module_env *env, uint64_t file_addr)
+{
+	const struct range *r = m->loaded ? symtab_find(&m->table, file_addr) : NULL;
+
+	if (!m->loaded || (env->opts->lines && !lines_cache_has(&m->lines, file_addr)))
+		return false;
+	return !r || m->names[r - m->table.ranges.items];
 }
 
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr)

@@ -24,6 +24,7 @@ struct module_env {
 	int host_root_fd;
 	struct fetcher *fetcher; /* NULL = do not ask debuginfod servers */
 	struct sandbox *sandbox; /* NULL = read files in this process */
+	int stop_fd;		 /* readable: what is not known yet stays SYM_PENDING; 0 = none */
 };
 
 struct module {
@@ -60,6 +61,8 @@ void module__close_files(struct module *m, const struct module_env *env);
  * costs a process. */
 void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
 		     size_t cnt);
+/* Whether an address's answer is there, be it a name or that there is none. */
+bool module__knows(const struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The functions around an address from debug information, as dwarf_names__find gives them. */

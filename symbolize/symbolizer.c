@@ -14,6 +14,7 @@
 #include "symbolize/kallsyms.h"
 #include "symbolize/locate.h"
 #include "symbolize/mapping.h"
+#include "symbolize/stop.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
@@ -77,6 +78,15 @@ void symbolizer__free(struct symbolizer *s)
 	free(s->kallsyms_path);
 	free(s->last_path);
 	free(s);
+}
+
+void symbolizer__stop_at(struct symbolizer *s, int stop_fd)
+{
+	s->env.stop_fd = stop_fd;
+	if (s->env.fetcher)
+		fetcher__stop_at(s->env.fetcher, stop_fd);
+	if (s->env.sandbox)
+		sandbox_stop_at(s->env.sandbox, stop_fd);
 }
 
 static struct addrspace **find_slot(const struct symbolizer *s, uint64_t key)
@@ -199,11 +209,18 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 		set_reason(s, m->reason, ret);
 		return;
 	}
+	if (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr)) {
+		set_reason(s, SYM_PENDING, ret);
+		return;
+	}
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
 	if (name)
 		set_name(s, name, ret);
+	else if (m->reason == SYM_PENDING ||
+		 (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr)))
+		set_reason(s, SYM_PENDING, ret);
 	else
 		set_reason(s, symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED, ret);
 }

@@ -103,6 +103,10 @@ void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *quer
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
 
+/* From now on, as soon as stop_fd is readable (symbolize/stop.h), nothing more is read or waited for: user addresses
+ * that are not known by then are SYM_PENDING. */
+void symbolizer__stop_at(struct symbolizer *s, int stop_fd);
+
 /* An address as an ELF file's own symbols count (what nm prints), in a file that no process maps. */
 void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t addr, enum sym_pc pc,
 			      struct sym_result *ret);

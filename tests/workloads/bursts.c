@@ -165,11 +165,16 @@ static void nap(void)
 static void spawner(void);
 
 static const struct job jobs[] = {
-	{ "ladder", ladder, 4 },	   { "lock", lock, 3 },
-	{ "spin", spin, 2 },		   { "yield", yield, 2 },
-	{ "migrate", migrate, 1 },	   { "vfork", vforks, 1 },
-	{ "interrupted", interrupted, 1 }, { "interrupter", interrupter, 1 },
-	{ "spawner", spawner, 1 },	   { "nap", nap, 200 },
+	{ "ladder", ladder, 4 },
+	{ "lock", lock, 3 },
+	{ "spin", spin, 2 },
+	{ "yield", yield, 2 },
+	{ "migrate", migrate, 1 },
+	{ "vfork", vforks, 1 },
+	{ "interrupted", interrupted, 1 },
+	{ "interrupter", interrupter, 1 },
+	{ "spawner", spawner, 1 },
+	{ "nap", nap, 200 },
 };
 static const struct job newcomer = { "newcomer", nap, 20 };
 

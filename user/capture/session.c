@@ -269,7 +269,8 @@ static int tell_opened(const struct session *s, const struct session_watch *w, s
 }
 
 /* Ends the window when a descriptor says so; each is looked at until it has. */
-static void look_for_end(struct session *s, struct pollfd *stop, struct pollfd *end)
+static void look_for_end(struct session *s, const struct session_watch *w, struct pollfd *stop,
+			 struct pollfd *end)
 {
 	bool stopped = stop->fd >= 0 && (stop->revents & POLLIN);
 	bool ended = end->fd >= 0 && (end->revents & POLLIN);
@@ -277,6 +278,8 @@ static void look_for_end(struct session *s, struct pollfd *stop, struct pollfd *
 	if (stopped) {
 		s->interrupted = true;
 		stop->fd = -1;
+		if (w->interrupted)
+			w->interrupted(w->ctx);
 	}
 	if (ended)
 		end->fd = -1;
@@ -308,7 +311,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
 		rc = kernel__consume(s->kernel, err);
-		look_for_end(s, &fds[1], &fds[2]);
+		look_for_end(s, w, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
 		ticked_ns = now_ns;
@@ -318,6 +321,8 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (!targets_alive(s))
 			stop_early(s, clock_ns(CLOCK_MONOTONIC));
 	}
+	if (w->stop_fd >= 0)
+		symbolizer__stop_at(s->symbolizer, w->stop_fd);
 	return rc ? rc : close_window(s, err);
 }
 

@@ -92,6 +92,13 @@ static int let_go(void *ctx, struct err *err)
 	return r->opts.command ? child__go(&r->child, err) : 0;
 }
 
+static void take_signal(void *ctx)
+{
+	const struct recording *r = ctx;
+
+	child__signalled(&r->child, r->stop_fd);
+}
+
 static void show_progress(void *ctx, uint64_t elapsed_ns)
 {
 	const struct recording *r = ctx;
@@ -152,6 +159,7 @@ static int capture(struct recording *r, struct profile **ret, struct err *err)
 	/* a command has the terminal for itself */
 	bool terminal = isatty(STDERR_FILENO) && !o->quiet && !o->command;
 	struct session_watch watch = { .stop_fd = r->stop_fd,
+				       .interrupted = take_signal,
 				       .end_fd = o->command ? r->child.pidfd : -1,
 				       .opened = let_go,
 				       .tick = terminal ? show_progress : NULL,
@@ -162,9 +170,11 @@ static int capture(struct recording *r, struct profile **ret, struct err *err)
 	if (!rc)
 		rc = session__run(s, &watch, err);
 	if (terminal)
-		fputs("\r                         \r", stderr);
+		fputs("\r\033[Klooking up names, Ctrl-C leaves out what is missing", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (terminal)
+		fputs("\r\033[K", stderr);
 	if (!rc && o->raw_path)
 		rc = save_raw(s, o->raw_path, err);
 	session__close(s);
