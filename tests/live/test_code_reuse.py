@@ -33,11 +33,21 @@ def check(what, condition, detail=""):
 
 
 def test_exec():
+    """On a busy machine rows are late and few stacks whole: the window is longer then. Names are never wrong."""
     one = cc("tests/workloads/exec_pair.c", f"{DIR}/one", "-DFIRST")
     two = cc("tests/workloads/exec_pair.c", f"{DIR}/two", "-DSECOND")
-    work = subprocess.Popen(["setarch", "-R", one, two, "2000"])
+    for duration in (1.5, 4, 8):
+        named = exec_named(one, two, duration)
+        if min(named) > 2e8:
+            break
+    check("exec: both programs' waits are named", min(named) > 2e8, named)
+
+
+def exec_named(one, two, duration):
+    """Looks for wrong names; returns how much time of each program has its name."""
+    work = subprocess.Popen(["setarch", "-R", one, two, "20000"])
     time.sleep(0.3)
-    p = record(f"{DIR}/exec.cprof", "-p", str(work.pid), "--duration", "1.5")
+    p = record(f"{DIR}/exec.cprof", "-p", str(work.pid), "--duration", str(duration))
     alive = work.poll() is None
     work.kill()
     work.wait()
@@ -50,7 +60,7 @@ def test_exec():
     check("exec: the target lives", alive)
     check("exec: no stack of both programs", not mixed, mixed[:1])
     check("exec: no name of the other program", not wrong, wrong[:1])
-    check("exec: both programs' waits are named", first > 2e8 and second > 2e8, f"{first} {second}")
+    return first, second
 
 
 def test_dlopen():

@@ -60,7 +60,7 @@ static int predict(const struct record_opts *o, struct err *err)
 		rc = err_set(
 			err, -EDQUOT,
 			"%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
-			"budget of %.1f %%: raise --max-overhead, give --force, or watch less",
+			"budget of %g %%: raise --max-overhead, give --force, or watch less",
 			buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
 	else if (!o->quiet)
 		fprintf(stderr,
