@@ -30,6 +30,33 @@ static long walk_step_census(u32 i, struct walk_ctx *c)
 	return walk_step(i, c, true);
 }
 
+static long find_step_census(u32 i, struct python_ctx *c)
+{
+	return find_step(c, true);
+}
+
+static long frame_step_census(u32 i, struct python_ctx *c)
+{
+	return frame_step(c, true);
+}
+
+static __always_inline void python_of_sleeper(struct walk_scratch *s, struct task_struct *task,
+					      const struct cp_process *p)
+{
+	struct cp_thread *t = thread_of(task);
+	struct python_ctx c = {};
+
+	c.task = task;
+	if (!begin_python(&c, s, task, p->space) || !worth_a_search(&c, t, p->space))
+		return;
+	if (begin_search(&c, true))
+		bpf_loop(PYTHON_THREADS_MAX, find_step_census, &c, 0);
+	remember(&c, t);
+	if (s->python.stop == CP_PYTHON_WHOLE && begin_frames(&c, true))
+		bpf_loop(PYTHON_STEPS_MAX, frame_step_census, &c, 0);
+	own_python(s, p);
+}
+
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
@@ -39,6 +66,7 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 
 	if (!s)
 		return 0;
+	s->python.cnt = s->python.stop = s->python.process = 0;
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
 	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
@@ -47,6 +75,8 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
 			if (!s->walk.stop)
 				s->walk.stop = WALK_DEPTH;
+			if (s->walk.python && p)
+				python_of_sleeper(s, task, p);
 		}
 	}
 	return stack_number(s, kernel_bytes);
@@ -65,6 +95,7 @@ static __always_inline u32 stack_of_runner(void)
 
 	if (!s)
 		return 0;
+	s->python.cnt = s->python.stop = s->python.process = 0;
 	s->walk.cnt = 0;
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =

@@ -3,12 +3,22 @@
 #ifndef CP_BPF_STACK_BPF_H
 #define CP_BPF_STACK_BPF_H
 
-#include "bpf/walk.bpf.h"
+#include "bpf/python.bpf.h"
 
 struct hash_ctx {
 	const u64 *frames;
+	const struct cp_python_frame *python;
 	struct cp_stack_key key;
 };
+
+static long hash_python(u32 i, struct hash_ctx *c)
+{
+	const struct cp_python_frame *f = &c->python[BOUND(i, CP_PYTHON_FRAMES_MAX - 1)];
+
+	cp_stack_hash(&c->key, f->code);
+	cp_stack_hash(&c->key, f->instr);
+	return 0;
+}
 
 static long hash_frame(u32 i, struct hash_ctx *c)
 {
@@ -26,16 +36,21 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 		.kernel_cnt = kernel_cnt,
 		.user_cnt = w->cnt,
 		.id = id,
+		.process = s->python.process,
+		.python_cnt = s->python.cnt,
+		.python_stop = s->python.stop,
 	};
 	u32 kernel_bytes = kernel_cnt * 8, user_bytes = w->cnt * 8;
+	u32 python_bytes = s->python.cnt * sizeof(struct cp_python_frame);
 	struct bpf_dynptr ptr;
 
 	__builtin_memcpy(head.fp_mask, w->fp_mask, sizeof(head.fp_mask));
 	__builtin_memcpy(head.signal_mask, w->signal_mask, sizeof(head.signal_mask));
-	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8)
+	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8 ||
+	    python_bytes > sizeof(s->python.frames))
 		return true;
-	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(head) + kernel_bytes + user_bytes, 0,
-				       &ptr)) {
+	if (bpf_ringbuf_reserve_dynptr(
+		    &cp_ring, sizeof(head) + kernel_bytes + user_bytes + python_bytes, 0, &ptr)) {
 		bpf_ringbuf_discard_dynptr(&ptr, 0);
 		return false;
 	}
@@ -44,6 +59,9 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 		bpf_dynptr_write(&ptr, sizeof(head), s->kernel_frames, kernel_bytes, 0);
 	if (user_bytes)
 		bpf_dynptr_write(&ptr, sizeof(head) + kernel_bytes, w->frames, user_bytes, 0);
+	if (python_bytes)
+		bpf_dynptr_write(&ptr, sizeof(head) + kernel_bytes + user_bytes, s->python.frames,
+				 python_bytes, 0);
 	bpf_ringbuf_submit_dynptr(&ptr, ring_flags());
 	return true;
 }
@@ -59,6 +77,12 @@ static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_byte
 	bpf_loop(kernel_cnt, hash_frame, &c, 0);
 	c.frames = w->frames;
 	bpf_loop(w->cnt, hash_frame, &c, 0);
+	if (s->python.process) {
+		/* names are read in the process, so its number counts too */
+		cp_stack_hash(&c.key, (u64)s->python.process << 32 | s->python.stop);
+		c.python = s->python.frames;
+		bpf_loop(s->python.cnt, hash_python, &c, 0);
+	}
 	known = bpf_map_lookup_elem(&cp_stacks, &c.key);
 	if (known)
 		return *known;
@@ -73,18 +97,23 @@ static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_byte
 	return id;
 }
 
-static __always_inline struct walk_scratch *scratch_of(u32 family)
+static __always_inline u32 scratch_at(u32 family)
 {
-	u32 at = bpf_get_smp_processor_id() * WALK_FAMILIES + family;
+	return bpf_get_smp_processor_id() * WALK_FAMILIES + family;
+}
 
-	return bpf_map_lookup_elem(&cp_scratch, &at);
+/* Only a stack with Python frames belongs to one process. */
+static __always_inline void own_python(struct walk_scratch *s, const struct cp_process *p)
+{
+	s->python.process = s->python.cnt || s->python.stop ? p->id : 0;
 }
 
 /* The current task's stack, kernel part from ctx; any program but the census. */
 static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task, u32 family,
 					    const struct cp_process *p)
 {
-	struct walk_scratch *s = scratch_of(family);
+	u32 at = scratch_at(family);
+	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
 	struct walk_ctx c;
 	long kernel_bytes = 0;
 	u32 id;
@@ -96,6 +125,7 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		return 0;
 	}
 	s->busy = 1;
+	s->python.cnt = s->python.stop = s->python.process = 0;
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_stack(ctx, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
 	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
@@ -105,6 +135,10 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 			bpf_loop(CP_FRAMES_MAX, walk_step_current, &c, 0);
 			if (!s->walk.stop)
 				s->walk.stop = WALK_DEPTH;
+			if (s->walk.python && p) {
+				cp_walk_python(at, p->space);
+				own_python(s, p);
+			}
 		}
 	}
 	id = stack_number(s, kernel_bytes);

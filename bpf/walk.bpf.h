@@ -57,14 +57,27 @@ struct walk {
 	u32 mapping, mapping_cnt; /* the space's range */
 	u32 mapping_at;		  /* last hit */
 	u32 cnt;
-	u32 stop; /* 0 while walking */
+	u32 stop;   /* 0 while walking */
+	u32 python; /* the process has an interpreter: bpf/python.bpf.h */
 	u64 frames[CP_FRAMES_MAX + 1];
 	u64 window[WALK_WINDOW_WORDS];
+};
+
+/* What bpf/python.bpf.h knows of the thread. */
+struct walk_python {
+	u64 fs_base;
+	u64 interp, thread, frame; /* addresses of what comes next */
+	u32 cnt;
+	u32 stop;      /* enum cp_python_stop */
+	u32 evaluates; /* the interpreter's loop is in the native stack */
+	u32 process;
+	struct cp_python_frame frames[CP_PYTHON_FRAMES_MAX];
 };
 
 /* One per CPU and program family. */
 struct walk_scratch {
 	struct walk walk;
+	struct walk_python python;
 	u64 kernel_frames[CP_FRAMES_MAX + 1];
 	u32 busy;
 	u32 pad;
@@ -530,6 +543,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	c->task = 0;
 	w->cnt = 0;
 	w->stop = 0;
+	w->python = 0;
 	w->fp_mask[0] = w->fp_mask[1] = w->signal_mask[0] = w->signal_mask[1] = 0;
 	if (task->flags & PF_KTHREAD)
 		return false;
@@ -546,6 +560,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	}
 	find_return_probes(w, task);
 	w->space = p->space;
+	w->python = range->python;
 	w->mapping = w->mapping_at = range->mapping;
 	w->mapping_cnt = range->mapping_cnt;
 	w->window_start = w->window_end = 0;

@@ -73,6 +73,11 @@ struct pid {
 	struct upid numbers[1];
 } CORE;
 
+/* x86-64 */
+struct thread_struct {
+	unsigned long fsbase;
+} CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -93,6 +98,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct thread_info thread_info;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 } CORE;
 
 struct linux_binprm;

@@ -40,6 +40,8 @@ struct events {
 	uint64_t bad_cnt; /* records that make no sense */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* called for each new stack with Python frames; borrowed for as long as the events live */
+	void (*python_seen)(void *ctx, struct events *ev, const struct cp_event_stack *e);
 	void *ctx;
 };
 

@@ -11,6 +11,7 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/code_maps.h"
+#include "user/capture/python_stack.h"
 
 enum {
 	TRIM_SEARCH_FRAMES = 16
@@ -145,21 +146,85 @@ static bool bit(const __u64 mask[2], size_t i)
 	return mask[i >> 6] >> (i & 63) & 1;
 }
 
+static const struct named *user_frame(struct builder *b, const struct cp_event_stack *e, size_t i,
+				      uint64_t space)
+{
+	uint32_t flags = 0;
+
+	if (!i || bit(e->signal_mask, i - 1))
+		flags |= FRAME_EXACT_PC;
+	if (bit(e->fp_mask, i))
+		flags |= FRAME_BY_FP;
+	if (bit(e->signal_mask, i))
+		flags |= FRAME_SIGNAL;
+	return name_address(b, space, e->frames[e->kernel_cnt + i], flags);
+}
+
+/* The loop of the Python interpreter, whose rarely used part lies elsewhere and has a name of its own. */
+static bool is_evaluation(struct builder *b, const struct cp_event_stack *e, size_t i,
+			  uint64_t space, const struct cp_python *python)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault";
+	uint64_t addr = e->frames[e->kernel_cnt + i];
+	const struct named *n;
+
+	if (addr >= python->eval_start && addr < python->eval_end)
+		return true;
+	n = user_frame(b, e, i, space);
+	for (uint32_t k = 0; k < n->cnt; k++)
+		if (!strncmp(profile__str(b->p,
+					  b->p->frames.items[b->frames[n->first + k]].name_sid),
+			     name, sizeof(name) - 1))
+			return true;
+	return false;
+}
+
+static uint32_t push_python(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
+			    const struct python_run *run)
+{
+	const struct python_names *from = b->in->python_names;
+	const struct python_name *names = python_names__find(from, e);
+
+	for (uint32_t i = run->first + run->cnt; names && i-- > run->first;) {
+		struct frame f = { .kind = FRAME_INTERPRETED,
+				   .reason = (uint8_t)names[i].reason,
+				   .line = names[i].line };
+
+		f.name_sid = profile__string(b->p, python_names__str(from, names[i].function_sid));
+		f.file_sid = profile__string(b->p, python_names__str(from, names[i].file_sid));
+		f.module_sid = profile__string(b->p, "[python]");
+		stack = profile__add_stack(b->p, stack, profile__add_frame(b->p, &f));
+	}
+	return stack;
+}
+
+/* Native frames, each evaluation followed by the Python functions that it ran. */
 static uint32_t push_user(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
 			  uint64_t space)
 {
-	const __u64 *frames = e->frames + e->kernel_cnt;
+	const struct python_layout *l =
+		e->python_cnt ? spaces__python(b->in->spaces, (uint32_t)space) : NULL;
+	bool evaluation[CP_FRAMES_MAX + 1] = { false };
+	struct python_runs runs = { .cnt = 0 };
+	const struct python_run *run;
+	size_t left = 0;
 
+	if (l)
+		python_stack_runs(e, &runs);
+	for (size_t i = 0; l && i < e->user_cnt && i < CP_FRAMES_MAX; i++)
+		left += evaluation[i] = is_evaluation(b, e, i, space, &l->kernel);
+	/* a native walk that ended early has lost the evaluations further out, not what they ran */
+	if (e->stop != STOP_ROOT)
+		for (size_t k = runs.cnt; k-- > left;)
+			if ((run = python_stack_run(&runs, k)))
+				stack = push_python(b, stack, e, run);
 	for (size_t i = e->user_cnt; i-- > 0;) {
-		uint32_t flags = 0;
-
-		if (!i || bit(e->signal_mask, i - 1))
-			flags |= FRAME_EXACT_PC;
-		if (bit(e->fp_mask, i))
-			flags |= FRAME_BY_FP;
-		if (bit(e->signal_mask, i))
-			flags |= FRAME_SIGNAL;
-		stack = push(b, stack, name_address(b, space, frames[i], flags));
+		stack = push(b, stack, user_frame(b, e, i, space));
+		if (i >= CP_FRAMES_MAX || !evaluation[i])
+			continue;
+		run = python_stack_run(&runs, --left);
+		if (run)
+			stack = push_python(b, stack, e, run);
 	}
 	return stack;
 }

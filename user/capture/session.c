@@ -18,6 +18,7 @@
 #include "user/base/mem.h"
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
+#include "user/capture/python_names.h"
 #include "user/capture/result.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
@@ -38,6 +39,7 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct events events;
+	struct python_names *python_names;
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
@@ -98,10 +100,24 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	}
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
+	if (!rc && range.python)
+		rc = kernel__publish_python(s->kernel, p->space,
+					    &spaces__python(s->spaces, p->space)->kernel, NULL);
 	if (!rc)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
 		s->unpublished_cnt++;
+}
+
+/* Names of functions are read while the process has them. */
+static void python_seen(void *ctx, struct events *ev, const struct cp_event_stack *e)
+{
+	struct session *s = ctx;
+	const struct event_process *p = events_process(ev, e->process);
+	const struct python_layout *l = p ? spaces__python(s->spaces, p->space) : NULL;
+
+	if (l)
+		python_names__stack(s->python_names, e, l, p->event.tgid);
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -186,7 +202,9 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	}
 	sym_opts.sandbox = s->sandbox;
 	s->symbolizer = symbolizer__new(&sym_opts);
+	s->python_names = python_names__new();
 	s->events.process_seen = process_seen;
+	s->events.python_seen = python_seen;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
 	if (opts->sink != SINK_SUMS)
@@ -352,7 +370,10 @@ static void fill_header(struct session *s, struct header *h)
 
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
-	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
+	struct result_input in = { .events = &s->events,
+				   .symbolizer = s->symbolizer,
+				   .spaces = s->spaces,
+				   .python_names = s->python_names };
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
@@ -415,5 +436,6 @@ void session__close(struct session *s)
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
+	python_names__free(s->python_names);
 	free(s);
 }

@@ -3,7 +3,6 @@
 #include "user/capture/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,8 @@
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
+#include "user/capture/mapped_file.h"
+#include "user/capture/pythons.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
@@ -46,15 +47,19 @@ struct spaces {
 	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
 	uint64_t prepared_mapping_cnt;
 	bool without_rows;
+	struct pythons *pythons;
 	struct spaces_stats stats;
 };
 
-static const sandbox_handler handlers[SANDBOX_KIND_MAX] = { [SANDBOX_ROWS] = rows_sandbox_handler };
+static const sandbox_handler handlers[SANDBOX_KIND_MAX] = {
+	[SANDBOX_ROWS] = rows_sandbox_handler, [SANDBOX_PYTHON] = python_sandbox_handler
+};
 
 struct spaces *spaces__new(void)
 {
 	struct spaces *s = xzalloc(sizeof(*s));
 
+	s->pythons = pythons__new();
 	if (sandbox_open(handlers, &s->sandbox, NULL))
 		s->sandbox = NULL; /* files then have no rows, which the statistics show */
 	return s;
@@ -78,33 +83,12 @@ void spaces__free(struct spaces *s)
 	if (!s)
 		return;
 	sandbox_close(s->sandbox);
+	pythons__free(s->pythons);
 	for (size_t i = 0; i < s->file_cnt; i++)
 		rows_free(&s->files[i].table);
 	free(s->files);
 	index_free(&s->file_index);
 	free(s);
-}
-
-/* The file behind a mapping: through map_files, which is the mapped file itself whatever became of its
- * path; else by path inside the process's root, if it is still the same file. */
-static int open_mapped(pid_t pid, const struct maps_entry *e)
-{
-	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
-			       (unsigned long)e->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 static uint64_t now_ns(void)
@@ -162,7 +146,7 @@ static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
 		return find_file(s, &st, -1);
 	if (!e->inode)
 		return -1;
-	fd = open_mapped(pid, e);
+	fd = mapped_file_open(pid, e);
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
@@ -305,10 +289,16 @@ int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symboliz
 	}
 	symbolizer__add_process(sym, space, pid, &maps, NULL);
 	*ret = (struct cp_range){ .mapping = first, .mapping_cnt = s->mapping_cnt - first };
+	ret->python = pythons__add(s->pythons, s->sandbox, space, pid, &maps);
 	s->stats.publish_cnt++;
 out:
 	maps_free(&maps);
 	return rc;
+}
+
+const struct python_layout *spaces__python(const struct spaces *s, uint32_t space)
+{
+	return pythons__layout(s->pythons, space);
 }
 
 struct spaces_stats spaces__stats(const struct spaces *s)

@@ -68,6 +68,16 @@ static void put_without_addresses(struct buf *out, const char *name)
 	}
 }
 
+/* A function of an interpreted language is known by its file and line: names are used again and again. */
+static void put_place(const struct profile *p, const struct frame *f, struct buf *out)
+{
+	const char *path = profile__str(p, f->file_sid), *slash = strrchr(path, '/');
+
+	buf_printf(out, " %s", slash && slash[1] ? slash + 1 : path);
+	if (f->line)
+		buf_printf(out, ":%u", f->line);
+}
+
 void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, struct buf *out)
 {
 	const struct frame *f = &p->frames.items[frame];
@@ -83,6 +93,8 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 	} else {
 		buf_puts(out, name);
 	}
+	if (f->kind == FRAME_INTERPRETED && f->file_sid)
+		put_place(p, f, out);
 	if (!(flags & NAMETREE_SUFFIXES))
 		return;
 	if (f->flags & FRAME_INLINED)
