@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "user/capture/python_stack.h"
 
+#include "user/base/mem.h"
+
+const char *python_stack_mark(unsigned int python_stop)
+{
+	static const char *const marks[CP_PYTHON_STOP_MAX] = {
+		[CP_PYTHON_WHOLE] = "",
+		[CP_PYTHON_NO_THREAD] = "[Python frames missing: thread not known]",
+		[CP_PYTHON_UNREADABLE] = "[Python frames missing: memory not readable]",
+		[CP_PYTHON_DEPTH] = "[Python frames missing: more than 128]",
+	};
+
+	_Static_assert(CP_PYTHON_FRAMES_MAX == 128, "the text says so");
+	return python_stop < ARRAY_CNT(marks) ? marks[python_stop] : "";
+}
+
 struct cp_python_frame python_stack_frame(const struct cp_event_stack *e, size_t i)
 {
 	const __u64 *words = e->frames + e->kernel_cnt + e->user_cnt + 2 * i;

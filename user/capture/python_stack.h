@@ -25,6 +25,8 @@ struct python_runs {
 	size_t cnt;
 };
 
+/* What stands where Python frames are missing; "" for CP_PYTHON_WHOLE. */
+const char *python_stack_mark(unsigned int python_stop);
 /* The Python frame i of a stack, leaf first. */
 struct cp_python_frame python_stack_frame(const struct cp_event_stack *e, size_t i);
 void python_stack_runs(const struct cp_event_stack *e, struct python_runs *ret);

@@ -130,9 +130,8 @@ static uint32_t push(struct builder *b, uint32_t stack, const struct named *n)
 	return stack;
 }
 
-static uint32_t push_mark(struct builder *b, uint32_t stack, int stop)
+static uint32_t push_mark(struct builder *b, uint32_t stack, const char *text)
 {
-	const char *text = model_stop_reason(stop);
 	struct frame f = { .kind = FRAME_MARK };
 
 	if (!*text)
@@ -198,33 +197,60 @@ static uint32_t push_python(struct builder *b, uint32_t stack, const struct cp_e
 	return stack;
 }
 
+/* A user stack with Python frames on its way into the profile. */
+struct python_merge {
+	const struct python_layout *layout; /* NULL: there are none */
+	bool evaluation[CP_FRAMES_MAX + 1];
+	struct python_runs runs;
+	size_t left;	  /* evaluations still to come, from the root on */
+	const char *mark; /* to be put before the outermost frame, where others are missing */
+};
+
+static void merge_begin(struct builder *b, struct python_merge *m, const struct cp_event_stack *e,
+			uint64_t space)
+{
+	*m = (struct python_merge){ .mark = "" };
+	if (!e->process)
+		return;
+	m->layout = spaces__python(b->in->spaces, (uint32_t)space);
+	if (!m->layout)
+		return;
+	m->mark = python_stack_mark(e->python_stop);
+	python_stack_runs(e, &m->runs);
+	for (size_t i = 0; i < e->user_cnt && i < CP_FRAMES_MAX; i++) {
+		m->evaluation[i] = is_evaluation(b, e, i, space, &m->layout->kernel);
+		m->left += m->evaluation[i];
+	}
+}
+
+/* What the n-th evaluation from the leaf ran. */
+static uint32_t merge_run(struct builder *b, struct python_merge *m, uint32_t stack,
+			  const struct cp_event_stack *e, size_t n)
+{
+	const struct python_run *run = python_stack_run(&m->runs, n);
+
+	if (run || !m->runs.cnt) {
+		stack = push_mark(b, stack, m->mark);
+		m->mark = "";
+	}
+	return run ? push_python(b, stack, e, run) : stack;
+}
+
 /* Native frames, each evaluation followed by the Python functions that it ran. */
 static uint32_t push_user(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
 			  uint64_t space)
 {
-	const struct python_layout *l =
-		e->python_cnt ? spaces__python(b->in->spaces, (uint32_t)space) : NULL;
-	bool evaluation[CP_FRAMES_MAX + 1] = { false };
-	struct python_runs runs = { .cnt = 0 };
-	const struct python_run *run;
-	size_t left = 0;
+	struct python_merge m;
 
-	if (l)
-		python_stack_runs(e, &runs);
-	for (size_t i = 0; l && i < e->user_cnt && i < CP_FRAMES_MAX; i++)
-		left += evaluation[i] = is_evaluation(b, e, i, space, &l->kernel);
+	merge_begin(b, &m, e, space);
 	/* a native walk that ended early has lost the evaluations further out, not what they ran */
-	if (e->stop != STOP_ROOT)
-		for (size_t k = runs.cnt; k-- > left;)
-			if ((run = python_stack_run(&runs, k)))
-				stack = push_python(b, stack, e, run);
+	if (m.layout && e->stop != STOP_ROOT)
+		for (size_t n = m.runs.cnt; n-- > m.left;)
+			stack = merge_run(b, &m, stack, e, n);
 	for (size_t i = e->user_cnt; i-- > 0;) {
 		stack = push(b, stack, user_frame(b, e, i, space));
-		if (i >= CP_FRAMES_MAX || !evaluation[i])
-			continue;
-		run = python_stack_run(&runs, --left);
-		if (run)
-			stack = push_python(b, stack, e, run);
+		if (i < CP_FRAMES_MAX && m.evaluation[i])
+			stack = merge_run(b, &m, stack, e, --m.left);
 	}
 	return stack;
 }
@@ -264,8 +290,9 @@ static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_p
 	uint32_t stack;
 
 	if (!e)
-		return push_mark(b, 0, id == CP_STACK_NEW ? STOP_NEW : STOP_LOST);
-	stack = push_mark(b, 0, e->stop);
+		return push_mark(b, 0,
+				 model_stop_reason(id == CP_STACK_NEW ? STOP_NEW : STOP_LOST));
+	stack = push_mark(b, 0, model_stop_reason(e->stop));
 	stack = push_user(b, stack, e, process ? process->space : UINT32_MAX);
 	return push_kernel(b, stack, e);
 }
