@@ -66,7 +66,7 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 
 	if (!s)
 		return 0;
-	s->python.cnt = s->python.stop = s->python.process = 0;
+	no_python(s);
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
 	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
@@ -95,7 +95,7 @@ static __always_inline u32 stack_of_runner(void)
 
 	if (!s)
 		return 0;
-	s->python.cnt = s->python.stop = s->python.process = 0;
+	no_python(s);
 	s->walk.cnt = 0;
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =

@@ -135,6 +135,7 @@ static __always_inline void put_frame(struct walk_python *p, u64 code, u64 instr
 
 	p->frames[at].code = code;
 	p->frames[at].instr = instr;
+	p->frames[at].mark = 0;
 	p->cnt++;
 }
 
@@ -260,6 +261,33 @@ static __always_inline bool begin_python(struct python_ctx *c, struct walk_scrat
 	return c->layout && s->python.fs_base;
 }
 
+static long mark_step(u32 i, struct python_ctx *c)
+{
+	struct cp_python_frame *f = &c->python->frames[BOUND(i, CP_PYTHON_FRAMES_MAX - 1)];
+	u64 code = f->code & ~CP_PYTHON_ENTRY, qualname = 0, linetable = 0;
+
+	if (read_python(c, &qualname, 8, code + c->layout->code_qualname, false) &&
+	    read_python(c, &linetable, 8, code + c->layout->code_linetable, false))
+		f->mark = cp_python_mark(qualname, linetable);
+	return 0;
+}
+
+/* Marks the functions of a stack that user space has not seen. */
+__weak int cp_mark_python(u32 scratch, u32 space)
+{
+	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &scratch);
+	struct python_ctx c = {};
+
+	if (!s)
+		return 0;
+	c.walk = &s->walk;
+	c.python = &s->python;
+	c.layout = bpf_map_lookup_elem(&cp_pythons, &space);
+	if (c.layout)
+		bpf_loop(s->python.cnt, mark_step, &c, 0);
+	return 0;
+}
+
 /* verifier: a global function, verified once, apart from the walk of the native stack */
 __weak int cp_walk_python(u32 scratch, u32 space)
 {
@@ -279,6 +307,8 @@ __weak int cp_walk_python(u32 scratch, u32 space)
 		if (s->python.stop != CP_PYTHON_WHOLE)
 			return 0;
 	}
+	s->python.scratch = scratch + 1;
+	s->python.space = space;
 	if (begin_frames(&c, false))
 		bpf_loop(PYTHON_STEPS_MAX, frame_step_current, &c, 0);
 	return 0;

@@ -32,6 +32,7 @@ struct cp_python {
 	__u16 thread_frame;	      /* the current frame, or a pointer to what holds it: */
 	__u16 holder_frame;	      /* CP_PYTHON_NONE: the former */
 	__u16 frame_code, frame_previous, frame_instr;
+	__u16 code_qualname, code_linetable;
 	__u16 frame_owner;    /* a byte; see owner_shim */
 	__u16 frame_is_entry; /* a byte: the first frame of a call from C, or CP_PYTHON_NONE */
 	__u16 owner_shim; /* where there is no is_entry: from this owner on it is no function but the mark of a call from C */
@@ -41,13 +42,20 @@ struct cp_python {
 struct cp_python_frame {
 	__u64 code; /* address of the code object, with CP_PYTHON_ENTRY; else 0: an entry without a function */
 	__u64 instr; /* address of the instruction */
+	__u64 mark;  /* cp_python_mark of the object that was there; 0: not looked at */
 };
+
+/* Tells one function from another that got its address later: by the places of its name and its lines. */
+static inline __attribute__((always_inline)) __u64 cp_python_mark(__u64 qualname, __u64 linetable)
+{
+	return (qualname * 0x9ddfea08eb382d69ULL ^ linetable) | 1;
+}
 
 /* In the lowest bit: called from C, so that the next frames belong to an evaluation further out. */
 #define CP_PYTHON_ENTRY 1ULL
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct cp_python) == 64, "map value");
+_Static_assert(sizeof(struct cp_python) == 72, "map value");
 #endif
 
 #endif

@@ -86,6 +86,8 @@ static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_byte
 	known = bpf_map_lookup_elem(&cp_stacks, &c.key);
 	if (known)
 		return *known;
+	if (s->python.scratch)
+		cp_mark_python(s->python.scratch - 1, s->python.space);
 	id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
 	if (!send_stack(s, id, kernel_cnt)) {
 		lose(CP_LOSS_RING_FULL_STACK, 0);
@@ -100,6 +102,11 @@ static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_byte
 static __always_inline u32 scratch_at(u32 family)
 {
 	return bpf_get_smp_processor_id() * WALK_FAMILIES + family;
+}
+
+static __always_inline void no_python(struct walk_scratch *s)
+{
+	s->python.cnt = s->python.stop = s->python.process = s->python.scratch = 0;
 }
 
 /* Only a stack with Python frames belongs to one process. */
@@ -125,7 +132,7 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		return 0;
 	}
 	s->busy = 1;
-	s->python.cnt = s->python.stop = s->python.process = 0;
+	no_python(s);
 	if (cp_config.kernel_stacks)
 		kernel_bytes = bpf_get_stack(ctx, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
 	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {

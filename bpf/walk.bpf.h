@@ -71,6 +71,8 @@ struct walk_python {
 	u32 stop;      /* enum cp_python_stop */
 	u32 evaluates; /* the interpreter's loop is in the native stack */
 	u32 process;
+	u32 scratch; /* its own number, plus one; 0 in the census */
+	u32 space;
 	struct cp_python_frame frames[CP_PYTHON_FRAMES_MAX];
 };
 

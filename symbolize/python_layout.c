@@ -341,6 +341,8 @@ bool python_layout_move(struct python_layout *l, uint64_t start, uint64_t off_by
 	l->string_type += bias;
 	l->bytes_type += bias;
 	l->kernel.code_type = l->code_type;
+	l->kernel.code_qualname = (uint16_t)l->offsets.code_qualname;
+	l->kernel.code_linetable = (uint16_t)l->offsets.code_linetable;
 	return true;
 }
 

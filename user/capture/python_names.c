@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "symbolize/python_code.h"
 #include "user/base/arena.h"
@@ -14,8 +13,7 @@
 #include "user/base/index.h"
 #include "user/base/mem.h"
 #include "user/capture/process_memory.h"
-
-#define FRESH_NS 20000000ULL /* an object that was looked at so long ago is believed */
+#include "user/capture/python_stack.h"
 
 enum {
 	LINES_KEPT_MAX_BYTES = 128 << 20, /* location tables; then they are read again */
@@ -26,7 +24,6 @@ struct known_code {
 	uint32_t process;
 	uint32_t function_sid, file_sid;
 	uint64_t addr;
-	uint64_t checked_ns;
 	struct python_code code; /* without the texts */
 };
 
@@ -47,7 +44,6 @@ struct reader {
 	struct python_names *names;
 	const struct python_layout *layout;
 	uint32_t process;
-	uint64_t now_ns;
 	int fd; /* or why there is none */
 	struct python_memory memory;
 };
@@ -118,25 +114,42 @@ static int read_code(const struct reader *r, struct known_code *k)
 	return 0;
 }
 
-/* Makes sure that what is known of the code object is what lies there now. */
-static int look_at(const struct reader *r, struct known_code *k)
+static bool has_mark(const struct known_code *k, uint64_t mark)
+{
+	return cp_python_mark(k->code.id.qualname, k->code.id.linetable) == mark;
+}
+
+/* Makes sure that what is known of the code object is what lay there when the stack was taken. A stack of the
+ * census has no mark: its thread slept, and sleeps in the function yet, or has left it a moment ago. */
+static int look_at(const struct reader *r, struct known_code *k, uint64_t mark)
 {
 	struct python_code_id id;
 	int rc;
 
-	if (k->code.lines && r->now_ns - k->checked_ns < FRESH_NS)
+	if (k->code.lines && mark && has_mark(k, mark))
 		return 0;
-	if (k->code.lines) {
+	if (k->code.lines && !mark) {
 		rc = python_code_identify(r->layout, &r->memory, k->addr, &id);
-		if (rc)
+		if (rc || !memcmp(&id, &k->code.id, sizeof(id)))
 			return rc;
-		k->checked_ns = r->now_ns;
-		if (!memcmp(&id, &k->code.id, sizeof(id)))
-			return 0;
 	}
 	rc = read_code(r, k);
-	k->checked_ns = r->now_ns;
-	return rc;
+	return rc || !mark || has_mark(k, mark) ? rc : -ESTALE;
+}
+
+static enum name_reason reason_of(int rc)
+{
+	switch (rc) {
+	case 0:
+		return NAME_OK;
+	case -ESRCH:
+		return NAME_EXITED;
+	case -ESTALE:
+	case -EINVAL:
+		return NAME_REPLACED; /* something else lies there now */
+	default:
+		return NAME_UNREADABLE;
+	}
 }
 
 static struct python_name name_frame(const struct reader *r, const struct cp_python_frame *f)
@@ -149,12 +162,12 @@ static struct python_name name_frame(const struct reader *r, const struct cp_pyt
 	if (!addr)
 		return name;
 	k = find_code(r->names, r->process, addr);
-	rc = look_at(r, k);
-	if (rc == -ESRCH)
-		name.reason = NAME_EXITED;
-	if (rc || !python_code_holds(&k->code, f->instr))
+	rc = look_at(r, k, f->mark);
+	if (!rc && !python_code_holds(&k->code, f->instr))
+		rc = -ESTALE;
+	name.reason = reason_of(rc);
+	if (rc)
 		return name;
-	name.reason = NAME_OK;
 	name.function_sid = k->function_sid;
 	name.file_sid = k->file_sid;
 	name.line = python_code_line(&k->code, f->instr);
@@ -163,19 +176,10 @@ static struct python_name name_frame(const struct reader *r, const struct cp_pyt
 	return name;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void python_names__stack(struct python_names *n, const struct cp_event_stack *e,
 			 const struct python_layout *l, uint32_t pid)
 {
-	const __u64 *words = e->frames + e->kernel_cnt + e->user_cnt;
-	struct reader r = { .names = n, .layout = l, .process = e->process, .now_ns = now_ns() };
+	struct reader r = { .names = n, .layout = l, .process = e->process };
 	size_t old_cap = n->stack_cap;
 	struct python_name *names;
 
@@ -187,7 +191,7 @@ void python_names__stack(struct python_names *n, const struct cp_event_stack *e,
 	r.memory = (struct python_memory){ .read = read_memory, .ctx = &r };
 	names = arena_alloc(&n->arena, e->python_cnt * sizeof(*names));
 	for (size_t i = 0; i < e->python_cnt; i++) {
-		struct cp_python_frame f = { words[2 * i], words[2 * i + 1] };
+		struct cp_python_frame f = python_stack_frame(e, i);
 
 		names[i] = name_frame(&r, &f);
 	}

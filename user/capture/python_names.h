@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names for Python frames, read in the live process as soon as a stack with them arrives: the process may end, and its
- * code objects may be freed, so that an address that is looked up later may be another function's. A name is given
- * only if what lies at the address is a code object that holds the frame's instruction; one that was read before is
- * looked at again, unless that was a moment ago. */
+ * code objects may be freed, so that an address that is looked up later may be another function's. A name is given only
+ * if what lies at the address is a code object that holds the frame's instruction, and has the mark that the kernel
+ * took of it together with the stack. One that was read before and has that mark needs no process any more. */
 #ifndef CP_USER_CAPTURE_PYTHON_NAMES_H
 #define CP_USER_CAPTURE_PYTHON_NAMES_H
 

@@ -18,9 +18,10 @@ const char *python_stack_mark(unsigned int python_stop)
 
 struct cp_python_frame python_stack_frame(const struct cp_event_stack *e, size_t i)
 {
-	const __u64 *words = e->frames + e->kernel_cnt + e->user_cnt + 2 * i;
+	const __u64 *words = e->frames + e->kernel_cnt + e->user_cnt + 3 * i;
 
-	return (struct cp_python_frame){ words[0], words[1] };
+	_Static_assert(sizeof(struct cp_python_frame) == 3 * sizeof(*words), "wire format");
+	return (struct cp_python_frame){ words[0], words[1], words[2] };
 }
 
 void python_stack_runs(const struct cp_event_stack *e, struct python_runs *ret)
