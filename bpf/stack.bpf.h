@@ -30,37 +30,36 @@ static long hash_frame(u32 i, struct hash_ctx *c)
 static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kernel_cnt)
 {
 	struct walk *w = &s->walk;
-	struct cp_event_stack head = {
-		.event = CP_EVENT_STACK,
-		.stop = w->stop,
-		.kernel_cnt = kernel_cnt,
-		.user_cnt = w->cnt,
-		.id = id,
-		.process = s->python.process,
-		.python_cnt = s->python.cnt,
-		.python_stop = s->python.stop,
-	};
+	struct cp_event_stack *head = (void *)s->head;
 	u32 kernel_bytes = kernel_cnt * 8, user_bytes = w->cnt * 8;
 	u32 python_bytes = s->python.cnt * sizeof(struct cp_python_frame);
 	struct bpf_dynptr ptr;
 
-	__builtin_memcpy(head.fp_mask, w->fp_mask, sizeof(head.fp_mask));
-	__builtin_memcpy(head.signal_mask, w->signal_mask, sizeof(head.signal_mask));
+	head->event = CP_EVENT_STACK;
+	head->stop = w->stop;
+	head->kernel_cnt = kernel_cnt;
+	head->user_cnt = w->cnt;
+	head->id = id;
+	head->process = s->python.process;
+	head->python_cnt = s->python.cnt;
+	head->python_stop = s->python.stop;
+	__builtin_memcpy(head->fp_mask, w->fp_mask, sizeof(head->fp_mask));
+	__builtin_memcpy(head->signal_mask, w->signal_mask, sizeof(head->signal_mask));
 	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8 ||
 	    python_bytes > sizeof(s->python.frames))
 		return true;
 	if (bpf_ringbuf_reserve_dynptr(
-		    &cp_ring, sizeof(head) + kernel_bytes + user_bytes + python_bytes, 0, &ptr)) {
+		    &cp_ring, sizeof(*head) + kernel_bytes + user_bytes + python_bytes, 0, &ptr)) {
 		bpf_ringbuf_discard_dynptr(&ptr, 0);
 		return false;
 	}
-	bpf_dynptr_write(&ptr, 0, &head, sizeof(head), 0);
+	bpf_dynptr_write(&ptr, 0, head, sizeof(*head), 0);
 	if (kernel_bytes)
-		bpf_dynptr_write(&ptr, sizeof(head), s->kernel_frames, kernel_bytes, 0);
+		bpf_dynptr_write(&ptr, sizeof(*head), s->kernel_frames, kernel_bytes, 0);
 	if (user_bytes)
-		bpf_dynptr_write(&ptr, sizeof(head) + kernel_bytes, w->frames, user_bytes, 0);
+		bpf_dynptr_write(&ptr, sizeof(*head) + kernel_bytes, w->frames, user_bytes, 0);
 	if (python_bytes)
-		bpf_dynptr_write(&ptr, sizeof(head) + kernel_bytes + user_bytes, s->python.frames,
+		bpf_dynptr_write(&ptr, sizeof(*head) + kernel_bytes + user_bytes, s->python.frames,
 				 python_bytes, 0);
 	bpf_ringbuf_submit_dynptr(&ptr, ring_flags());
 	return true;

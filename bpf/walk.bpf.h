@@ -80,6 +80,7 @@ struct walk_python {
 struct walk_scratch {
 	struct walk walk;
 	struct walk_python python;
+	u64 head[sizeof(struct cp_event_stack) / 8]; /* not on the stack, which is short */
 	u64 kernel_frames[CP_FRAMES_MAX + 1];
 	u32 busy;
 	u32 pad;
