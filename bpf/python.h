@@ -54,6 +54,19 @@ static inline __attribute__((always_inline)) __u64 cp_python_mark(__u64 qualname
 /* In the lowest bit: called from C, so that the next frames belong to an evaluation further out. */
 #define CP_PYTHON_ENTRY 1ULL
 
+/* A walk in the making, in the kernel. */
+struct walk_python {
+	__u64 fs_base;
+	__u64 interp, thread, frame; /* addresses of what comes next */
+	__u32 cnt;
+	__u32 stop;	 /* enum cp_python_stop */
+	__u32 evaluates; /* the interpreter's loop is in the native stack */
+	__u32 process;
+	__u32 scratch; /* its own number, plus one; 0 in the census */
+	__u32 space;
+	struct cp_python_frame frames[CP_PYTHON_FRAMES_MAX];
+};
+
 #ifndef __bpf__
 _Static_assert(sizeof(struct cp_python) == 72, "map value");
 #endif

@@ -63,19 +63,6 @@ struct walk {
 	u64 window[WALK_WINDOW_WORDS];
 };
 
-/* What bpf/python.bpf.h knows of the thread. */
-struct walk_python {
-	u64 fs_base;
-	u64 interp, thread, frame; /* addresses of what comes next */
-	u32 cnt;
-	u32 stop;      /* enum cp_python_stop */
-	u32 evaluates; /* the interpreter's loop is in the native stack */
-	u32 process;
-	u32 scratch; /* its own number, plus one; 0 in the census */
-	u32 space;
-	struct cp_python_frame frames[CP_PYTHON_FRAMES_MAX];
-};
-
 /* One per CPU and program family. */
 struct walk_scratch {
 	struct walk walk;
