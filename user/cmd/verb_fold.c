@@ -31,7 +31,7 @@ static const struct opt options[] = {
 	  "sleep, disk, stopped, traced, parked, idle); default: blocked, without leaf frames",
 	  0, 0, NULL },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
-	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT", 0, 0, NULL },
+	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python", 0, 0, NULL },
 	{ "delimiter", 'd', OPT_FLAG, AT(delimiter), NULL,
 	  "A frame \"-\" between the user and the kernel part", 0, 0, NULL },
 	{ "user-stacks-only", 'U', OPT_FLAG, AT(user_only), NULL, "Leave out kernel frames", 0, 0,

@@ -103,6 +103,8 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 		buf_puts(out, "_[k]");
 	else if (f->kind == FRAME_JIT)
 		buf_puts(out, "_[j]");
+	else if (f->kind == FRAME_INTERPRETED)
+		buf_puts(out, "_[p]");
 }
 
 /* Where the stacks of the profile are in the tree, below one process name after the other. */
