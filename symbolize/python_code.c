@@ -115,8 +115,10 @@ static int read_lines(const struct python_layout *l, const struct python_memory 
 	if (rc)
 		return rc;
 	len_bytes = word_at(head, o->var_size);
-	if (word_at(head, o->object_type) != l->bytes_type || len_bytes > PYTHON_LINES_MAX_BYTES)
+	if (word_at(head, o->object_type) != l->bytes_type || len_bytes > PYTHON_LINES_SANE_BYTES)
 		return -EINVAL;
+	if (len_bytes > PYTHON_LINES_MAX_BYTES)
+		len_bytes = 0;
 	c->lines = xmalloc(len_bytes + 1);
 	c->lines_bytes = len_bytes;
 	return len_bytes ? m->read(m->ctx, addr + o->bytes_data, c->lines, len_bytes) : 0;

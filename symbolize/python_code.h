@@ -14,7 +14,9 @@
 
 enum {
 	PYTHON_NAME_MAX_CHARS = 1024, /* longer names are cut */
-	PYTHON_LINES_MAX_BYTES = 1 << 20,
+	PYTHON_LINES_MAX_BYTES =
+		1 << 18, /* functions with a longer table have no lines: each look walks it */
+	PYTHON_LINES_SANE_BYTES = 1 << 28,
 	PYTHON_INSTRS_MAX = 1 << 24,
 };
 

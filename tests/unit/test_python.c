@@ -154,6 +154,23 @@ static void code_object_that_is_none(void **state)
 	}
 }
 
+static void code_object_with_too_many_lines(void **state)
+{
+	struct tiny_memory m;
+	struct python_memory memory = { tiny_read, &m };
+	struct python_layout l;
+	struct python_code c;
+
+	(void)state;
+	assert_int_equal(tiny_layout(&l), 0);
+	tiny_memory_make(&m);
+	tiny_put(&m, TINY_LINES + 16, PYTHON_LINES_MAX_BYTES + 1);
+	assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
+	assert_string_equal(c.function, "Shop.open");
+	assert_int_equal(python_code_line(&c, c.instrs), 0);
+	python_code_free(&c);
+}
+
 /* The object is freed, or the process ends, at any read. */
 static void code_object_that_goes(void **state)
 {
@@ -307,6 +324,7 @@ int main(void)
 		cmocka_unit_test(code_object),
 		cmocka_unit_test(code_object_that_is_none),
 		cmocka_unit_test(code_object_that_goes),
+		cmocka_unit_test(code_object_with_too_many_lines),
 		cmocka_unit_test(long_names),
 		cmocka_unit_test(layouts),
 		cmocka_unit_test(layouts_told),
