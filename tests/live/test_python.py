@@ -195,6 +195,24 @@ def test_exit(version, python, folder):
     check(f"{version} a process that ends in the window: {named} frames named, {other} wrong", named >= 3 and not other)
 
 
+def test_lies(folder):
+    """A program that pretends to be an interpreter, with rings and pointers to nowhere: no name, and a mark why."""
+    program = f"{folder}/python3"
+    subprocess.run(["gcc", "-O1", "-rdynamic", "-D_GNU_SOURCE", "tests/workloads/false_python.c", "-o", program, "-lpthread"], check=True)
+    for lie, mark in ("threads", "thread not known"), ("frames", "more than 128"), ("nowhere", "memory not readable"):
+        work = subprocess.Popen([program, lie])
+        try:
+            time.sleep(0.2)
+            p = record(f"{folder}/l.cprof", "-p", str(work.pid), "--duration", "0.3")
+        finally:
+            work.kill()
+            work.wait()
+        all_frames = [f for s in p.sums if s["kind"] == "sleep" for f in full_stack(p, s.get("stack"))]
+        named = [f for f in all_frames if f[0] == "interpreted" and "@" in f[1]]
+        check(f"an interpreter that lies about {lie}: it says so, and gives no names",
+              any(f[0] == "mark" and mark in f[1] for f in all_frames) and not named, (named[:3], all_frames[:6]))
+
+
 def main():
     need_root()
     found = pythons()
@@ -206,6 +224,8 @@ def main():
         for version, python in sorted(found.items()):
             test_threads(version, python, folder)
             test_exit(version, python, folder)
+        if shutil.which("gcc"):
+            test_lies(folder)
     finally:
         shutil.rmtree(folder)
     return 1 if failed else 0
