@@ -100,9 +100,11 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	}
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
-	if (!rc && range.python)
-		rc = kernel__publish_python(s->kernel, p->space,
-					    &spaces__python(s->spaces, p->space)->kernel, NULL);
+	/* without room for its interpreter a process still has native stacks */
+	if (!rc && range.python &&
+	    kernel__publish_python(s->kernel, p->space,
+				   &spaces__python(s->spaces, p->space)->kernel, NULL))
+		range.python = 0;
 	if (!rc)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
