@@ -16,7 +16,7 @@ CFLAGS   ?= -O2 -g
 VERSION  := 0.1.0
 
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
-PKGS     := libbpf libelf libdw libdebuginfod libunwind-generic liblzma libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
+PKGS     := libbpf libelf libdw libunwind-generic liblzma libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
 Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2:$(O)/%=%)';)
 

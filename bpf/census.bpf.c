@@ -10,7 +10,7 @@
 /* Flags for a new watched thread; 0 = it is not one. */
 static __always_inline u32 wanted(struct task_struct *task)
 {
-	u32 tid = tid_of(task), tgid = tid_of(task->group_leader), *how;
+	u32 tid = tid_of(task), tgid = tid_of(BPF_CORE_READ(task, group_leader)), *how;
 
 	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
 		return 0;
@@ -18,16 +18,13 @@ static __always_inline u32 wanted(struct task_struct *task)
 		return 0;
 	if (cp_config.all)
 		return CP_WANTED;
+	if (cp_config.cgroups)
+		return in_cgroups(task) ? CP_WANTED : 0;
 	how = bpf_map_lookup_elem(&cp_targets, &tgid);
 	if (how && *how == 1)
 		return CP_WANTED;
 	how = bpf_map_lookup_elem(&cp_targets, &tid);
 	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
-}
-
-static long walk_step_census(u32 i, struct walk_ctx *c)
-{
-	return walk_step(i, c, true);
 }
 
 static long find_step_census(u32 i, struct python_ctx *c)
@@ -54,32 +51,31 @@ static __always_inline void python_of_sleeper(struct walk_scratch *s, struct tas
 	remember(&c, t);
 	if (s->python.stop == CP_PYTHON_WHOLE && begin_frames(&c, true))
 		bpf_loop(PYTHON_STEPS_MAX, frame_step_census, &c, 0);
-	own_python(s, p);
+	own_python(s, p->id);
 }
 
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
-	struct walk_ctx c;
-	long kernel_bytes = 0;
+	struct kernel_part part = {};
+	long bytes;
 
 	if (!s)
 		return 0;
 	no_python(s);
-	if (cp_config.kernel_stacks)
-		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		c.task = task;
-		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-			if (s->walk.python && p)
-				python_of_sleeper(s, task, p);
-		}
+	if (cp_config.kernel_stacks) {
+		bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
+		part.cnt = bytes > 0 ? (u32)bytes / 8 : 0;
+		hash_kernel(s, &part);
 	}
-	return stack_number(s, kernel_bytes);
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
+		walk_steps(s, task, true);
+		if (s->walk.python && p)
+			python_of_sleeper(s, task, p);
+	}
+	return stack_number(s, &part);
 }
 
 static __always_inline u64 switches_of(struct task_struct *task)
@@ -92,6 +88,7 @@ static __always_inline u32 stack_of_runner(void)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
+	struct kernel_part none = {};
 
 	if (!s)
 		return 0;
@@ -100,7 +97,15 @@ static __always_inline u32 stack_of_runner(void)
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
 		0;
-	return stack_number(s, 0);
+	return stack_number(s, &none);
+}
+
+/* Run once, by hand, before anything is attached: no thread is numbered before it is known for whom. */
+SEC("raw_tp/task_newtask")
+int cp_viewer(void *ctx)
+{
+	note_viewer();
+	return 0;
 }
 
 /* First pass: which processes are watched, so that user space can fetch their mappings before any of
@@ -112,10 +117,28 @@ int cp_census_find(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	cp_viewer_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
 	if (wanted(task))
 		process_found(task);
 	return 0;
+}
+
+/* A thread that was moved here in its sleep, and whose code was not known then. */
+static __always_inline void look_again(struct cp_thread *t, struct task_struct *task)
+{
+	if (t->account.kind & ACCOUNT_BY_CENSUS && !t->census_stack && !task->on_cpu &&
+	    !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, process_of(task));
+}
+
+static __always_inline void find_stack(struct cp_thread *t, struct task_struct *task,
+				       const struct cp_process *p, u32 kind)
+{
+	u64 switches = switches_of(task);
+
+	if (kind != ACCOUNT_RUNNING && !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, p);
+	if (task->on_cpu || switches != switches_of(task))
+		t->census_stack = stack_of_runner();
 }
 
 SEC("iter.s/task")
@@ -126,7 +149,6 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	struct cp_process *p;
 	struct cp_thread *t;
 	u32 flags, kind;
-	u64 switches;
 
 	if (!task)
 		return 0;
@@ -140,32 +162,22 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	}
 	identify(t, task);
 	process_found(task);
-	if (t->account.kind)
-		return 0; /* it has switched already */
+	if (t->account.kind) { /* it has switched already */
+		look_again(t, task);
+		return 0;
+	}
 	t->flags |= (flags & ~CP_WANTED) | (task->flags & PF_KTHREAD ? CP_THREAD_KERNEL : 0);
 	p = process_of(task);
-	switches = switches_of(task);
-	sw.prev_state = task->__state;
-	sw.on_rq = task->on_rq == 1;
-	if (bpf_core_field_exists(task->se.sched_delayed))
-		sw.sched_delayed = task->se.sched_delayed;
-	t->nvcsw = task->nvcsw;
-	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
-	t->delay_last_ns = task->sched_info.run_delay;
-	t->account.since_ns = t->run_since_ns = bpf_ktime_get_ns();
+	look_at_clocks(t, task, bpf_ktime_get_ns());
+	sw.now_ns = t->account.since_ns;
+	if (sw.now_ns >= cp_window.start_ns) /* it came while the window is open */
+		t->first_ns = sw.now_ns;
 	t->census_process = p ? p->id : 0;
-	if (task->on_cpu) {
-		kind = ACCOUNT_RUNNING;
-	} else {
-		kind = account_off_kind(&sw);
-		t->census_stack = stack_of_sleeper(task, p);
-	}
-	if (task->on_cpu || switches != switches_of(task))
-		t->census_stack = stack_of_runner();
+	kind = kind_of(task, &sw);
+	find_stack(t, task, p, kind);
 	if (!t->process)
 		t->process = t->census_process;
 	/* a switch that came in between wins */
-	sw.now_ns = t->account.since_ns;
 	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
 		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 	return 0;

@@ -107,20 +107,21 @@ static __always_inline bool read_frame(struct python_ctx *c, u64 addr, const boo
 	struct walk *w = c->walk;
 	u64 start = addr + CP_PYTHON_FRAME_BYTES - WALK_WINDOW_BYTES, page = addr & ~4095ULL;
 
-	if (addr >= w->window_start && addr + CP_PYTHON_FRAME_BYTES <= w->window_end)
+	if (addr >= w->window_start &&
+	    addr + CP_PYTHON_FRAME_BYTES <= w->window_start + w->window_cnt * 8)
 		return true;
 	if (start < page)
 		start = page;
-	w->window_start = w->window_end = 0;
+	w->window_start = w->window_cnt = 0;
 	if (read_python(c, w->window, WALK_WINDOW_BYTES, start, census)) {
 		w->window_start = start;
-		w->window_end = start + WALK_WINDOW_BYTES;
+		w->window_cnt = WALK_WINDOW_WORDS;
 		return true;
 	}
 	if (!read_python(c, w->window, CP_PYTHON_FRAME_BYTES, addr, census))
 		return false;
 	w->window_start = addr;
-	w->window_end = addr + CP_PYTHON_FRAME_BYTES;
+	w->window_cnt = PYTHON_FRAME_WORDS;
 	return true;
 }
 
@@ -245,7 +246,7 @@ static __always_inline bool begin_frames(struct python_ctx *c, const bool census
 	if (l->holder_frame != CP_PYTHON_NONE && p->frame &&
 	    !read_python(c, &p->frame, 8, p->frame + l->holder_frame, census))
 		p->stop = CP_PYTHON_UNREADABLE;
-	c->walk->window_start = c->walk->window_end = 0;
+	c->walk->window_start = c->walk->window_cnt = 0;
 	return p->stop == CP_PYTHON_WHOLE;
 }
 
@@ -272,14 +273,26 @@ static long mark_step(u32 i, struct python_ctx *c)
 	return 0;
 }
 
-/* Marks the functions of a stack that user space has not seen. */
-__weak int cp_mark_python(u32 scratch, u32 space)
+static __always_inline void no_python(struct walk_scratch *s)
 {
-	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &scratch);
+	s->python.cnt = s->python.stop = s->python.process = s->python.current = 0;
+}
+
+/* Only a stack with Python frames belongs to one process. */
+static __always_inline void own_python(struct walk_scratch *s, u32 process)
+{
+	s->python.process = s->python.cnt || s->python.stop ? process : 0;
+}
+
+/* Marks the functions of a stack that user space has not seen. */
+__weak int cp_mark_python(struct walk_scratch *s)
+{
 	struct python_ctx c = {};
+	u32 space;
 
 	if (!s)
 		return 0;
+	space = s->walk.space;
 	c.walk = &s->walk;
 	c.python = &s->python;
 	c.layout = bpf_map_lookup_elem(&cp_pythons, &space);
@@ -288,29 +301,36 @@ __weak int cp_mark_python(u32 scratch, u32 space)
 	return 0;
 }
 
-/* verifier: a global function, verified once, apart from the walk of the native stack */
-__weak int cp_walk_python(u32 scratch, u32 space)
+/* The current task's frames, found or else looked for. */
+static __always_inline void walk_python(struct walk_scratch *s, struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &scratch);
 	struct cp_thread *t = thread_of(task);
 	struct python_ctx c = {};
+	u32 space = s->walk.space;
 
-	if (!s || !begin_python(&c, s, task, space))
-		return 0;
+	if (!begin_python(&c, s, task, space))
+		return;
 	if (!remembered(&c, t, space, false)) {
 		if (!worth_a_search(&c, t, space))
-			return 0;
+			return;
 		if (begin_search(&c, false))
 			bpf_loop(PYTHON_THREADS_MAX, find_step_current, &c, 0);
 		remember(&c, t);
 		if (s->python.stop != CP_PYTHON_WHOLE)
-			return 0;
+			return;
 	}
-	s->python.scratch = scratch + 1;
-	s->python.space = space;
+	s->python.current = 1;
 	if (begin_frames(&c, false))
 		bpf_loop(PYTHON_STEPS_MAX, frame_step_current, &c, 0);
+}
+
+/* verifier: a global function, verified once, apart from the walk of the native stack */
+__weak int cp_walk_python(struct walk_scratch *s, u32 process)
+{
+	if (!s)
+		return 0;
+	walk_python(s, bpf_get_current_task_btf());
+	own_python(s, process);
 	return 0;
 }
 

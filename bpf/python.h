@@ -62,8 +62,7 @@ struct walk_python {
 	__u32 stop;	 /* enum cp_python_stop */
 	__u32 evaluates; /* the interpreter's loop is in the native stack */
 	__u32 process;
-	__u32 scratch; /* its own number, plus one; 0 in the census */
-	__u32 space;
+	__u32 current; /* the walk is that of the current task, which is read in place: not the census's */
 	struct cp_python_frame frames[CP_PYTHON_FRAMES_MAX];
 };
 

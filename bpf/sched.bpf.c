@@ -202,11 +202,14 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct account_switch sw = {};
 	struct cp_cost *cost;
 	u32 zero = 0;
+	bool open;
 
 	cost = bpf_map_lookup_elem(&cp_costs, &zero);
 	if (!cost)
 		return 0;
-	cost->switches++;
+	/* attaching may take seconds on a busy machine; what happens then is not in the window */
+	open = cp_window.start_ns != ~0ULL;
+	cost->switches += open;
 	cost->in_switch = 1;
 	/* verifier: one test a pointer; "!in && !out" would become arithmetic on pointers */
 	if (in) {
@@ -221,11 +224,12 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 		sw.on_rq = prev->on_rq == 1;
 		if (bpf_core_field_exists(prev->se.sched_delayed))
 			sw.sched_delayed = prev->se.sched_delayed;
-		cost->target_switches++;
+		cost->target_switches +=
+			sw.now_ns >= cp_window.start_ns && sw.now_ns < cp_window.end_ns;
 		leave(ctx, out, prev, &sw);
 	}
 	cost->in_switch = 0;
-	if (sw.now_ns && !(cost->calls++ & 31)) {
+	if (open && sw.now_ns && !(cost->calls++ & 31)) {
 		cost->timed_calls++;
 		cost->timed_ns += bpf_ktime_get_ns() - sw.now_ns;
 	}
@@ -270,7 +274,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || (!cp_config.all && !follows(bpf_get_current_task_btf(), task)))
+	if (!right_kind(task) || !follows(bpf_get_current_task_btf(), task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -353,7 +357,7 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_process *p;
 
-	if (!thread_of(task) || task->mm != mm)
+	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
 		return 0;
 	p = process_of(task);
 	if (p && p->exec_vm != mm->exec_vm)

@@ -64,7 +64,11 @@ __weak int cp_put_raw(struct cp_event_raw *from)
 static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
 				    const struct account_switch *sw, u32 value)
 {
-	struct cp_event_raw e = {
+	struct cp_event_raw e;
+
+	if (!cp_config.raw)
+		return;
+	e = (struct cp_event_raw){
 		.event = CP_EVENT_RAW,
 		.raw = raw,
 		.preempt = sw->preempt,
@@ -75,9 +79,7 @@ static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
 		.now_ns = sw->now_ns,
 		.ran_ns = sw->ran_ns,
 	};
-
-	if (cp_config.raw)
-		cp_put_raw(&e);
+	cp_put_raw(&e);
 }
 
 static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, u64 ns, u64 cnt)

@@ -9,6 +9,7 @@
 #include "symbolize/dwarf_names.h"
 #include "symbolize/locate.h"
 #include "symbolize/module.h"
+#include "symbolize/remote_symbols.h"
 #include "user/base/mem.h"
 
 static struct module *module_new(const char *path, int root_fd)
@@ -96,33 +97,75 @@ static bool wants_debug_file(const struct module *m, const struct module_env *en
 	return !symtab || (env->opts->lines && !elf_has_debug_info(&m->elf));
 }
 
+/* Leaves nothing in r but the names. */
+static void take_symbols(struct module *m, struct remote_symbols *r)
+{
+	if (r->rc) {
+		m->reason = SYM_HOSTILE;
+		buf_puts(&m->trail, "symbols: not an ELF file\n");
+		return;
+	}
+	m->table = r->table;
+	m->counts = r->counts;
+	r->table = (struct symtab){ 0 };
+}
+
 static void read_symbols(struct module *m, const struct module_env *env)
 {
 	struct err err = { 0 };
+	const struct remote_symbols_file file = { .fd = m->fd, .debug_fd = m->debug_fd };
+	const struct remote_style style = { 0 };
+	struct remote_symbols result = { 0 };
+	struct sandbox_ticket ticket;
 	int rc;
 
 	if (!env->sandbox || m->fd < 0) { /* the vdso is the kernel's */
 		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
 		return;
 	}
-	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
+	rc = remote_symbols_start(env->sandbox, &file, 1, &style, &ticket, &err);
 	if (!rc)
-		return;
-	m->reason = SYM_HOSTILE;
-	buf_printf(&m->trail, "symbols: %s\n", err.msg);
+		rc = remote_symbols_finish(env->sandbox, &ticket, &result, 1, &err);
+	if (rc) {
+		m->reason = SYM_HOSTILE;
+		buf_printf(&m->trail, "symbols: %s\n", err.msg);
+	} else {
+		take_symbols(m, &result);
+	}
+	remote_symbols_free(&result);
+}
+
+static void find_debug_file(struct module *m, const struct module_env *env)
+{
+	m->loaded = true;
+	if (wants_debug_file(m, env))
+		debugfile_find(m, env);
+}
+
+static void symbols_are_there(struct module *m, const struct module_env *env)
+{
+	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
+	if (!env->opts->lines)
+		close_debug(m);
 }
 
 void module__load(struct module *m, const struct module_env *env)
 {
 	if (m->loaded || m->reason)
 		return;
-	m->loaded = true;
-	if (wants_debug_file(m, env))
-		debugfile_find(m, env);
+	find_debug_file(m, env);
 	read_symbols(m, env);
-	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
-	if (!env->opts->lines)
-		close_debug(m);
+	symbols_are_there(m, env);
+}
+
+bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file)
+{
+	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox)
+		return false;
+	find_debug_file(m, env);
+	file->fd = m->fd;
+	file->debug_fd = m->debug_fd;
+	return true;
 }
 
 void module__close_files(struct module *m, const struct module_env *env)
@@ -138,7 +181,7 @@ void module__close_files(struct module *m, const struct module_env *env)
 	buf_puts(&m->trail, "file: closed early, too many files were open\n");
 }
 
-static struct remote_style style_of(const struct module_env *env)
+struct remote_style module_style(const struct module_env *env)
 {
 	return (struct remote_style){
 		.no_demangle = env->opts->no_demangle,
@@ -146,14 +189,33 @@ static struct remote_style style_of(const struct module_env *env)
 	};
 }
 
-static bool is_mangled(const char *name)
-{
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
 static const char *keep_name(const struct module_env *env, const char *name, size_t len_bytes)
 {
 	return strtab_get(env->names, strtab_addn(env->names, name, len_bytes));
+}
+
+void module__take(struct module *m, const struct module_env *env, struct remote_symbols *answer,
+		  const uint64_t *addrs, size_t cnt)
+{
+	const char *name = buf_str(&answer->names);
+	const struct range *last = NULL;
+	size_t left_cnt = answer->name_cnt;
+
+	if (!answer->rc)
+		take_symbols(m, answer);
+	else
+		read_symbols(m, env); /* alone, and its names by a worker of their own */
+	symbols_are_there(m, env);
+	for (size_t i = 0; i < cnt && left_cnt; i++) {
+		const struct range *r = symtab_find(&m->table, addrs[i]);
+
+		if (!r || r == last)
+			continue;
+		m->names[r - m->table.ranges.items] = keep_name(env, name, strlen(name));
+		name += strlen(name) + 1;
+		left_cnt--;
+		last = r;
+	}
 }
 
 /* Names of many ranges at once. Plain names need no parser; when the sandbox fails, mangled ones stay as
@@ -162,14 +224,14 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 		       size_t cnt)
 {
 	struct buf raw = { 0 }, out = { 0 };
-	const struct remote_style style = style_of(env);
+	const struct remote_style style = module_style(env);
 	const char *at;
 	size_t mangled_cnt = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
 
-		if (is_mangled(name) && !style.no_demangle) {
+		if (demangle_is_mangled(name) && !style.no_demangle) {
 			buf_append(&raw, name, strlen(name) + 1);
 			mangled_cnt++;
 		} else {
@@ -259,7 +321,7 @@ static void ask_lines(struct module *m, const struct module_env *env, const uint
 		.alt_fd = m->alt_fd,
 		.addrs = addrs,
 		.cnt = cnt,
-		.style = style_of(env),
+		.style = module_style(env),
 		.open_dwo = open_dwo,
 		.ctx = m,
 	};

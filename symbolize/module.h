@@ -10,6 +10,7 @@
 #include "symbolize/elf.h"
 #include "symbolize/lines_cache.h"
 #include "symbolize/reason.h"
+#include "symbolize/remote_symbols.h"
 #include "symbolize/sandbox.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/symfile.h"
@@ -54,6 +55,12 @@ void module__free(struct module *m);
 
 /* Reads all names now, if it was not done. O(n log n) in symbols. */
 void module__load(struct module *m, const struct module_env *env);
+/* The same for many modules in few questions: module__ask says what to ask about this one (false: it needs no
+ * question), module__take takes the answer; one whose rc is set is asked again, alone. addrs are those of the question. */
+bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file);
+void module__take(struct module *m, const struct module_env *env, struct remote_symbols *answer,
+		  const uint64_t *addrs, size_t cnt);
+struct remote_style module_style(const struct module_env *env);
 /* Closes the files; names of functions are read before, lines and inlined functions can no longer be. */
 void module__close_files(struct module *m, const struct module_env *env);
 /* Answers beforehand, in one go, what will be asked about these addresses: with a sandbox each question

@@ -19,7 +19,7 @@
 #include "user/base/err.h"
 
 enum sandbox_limit {
-	SANDBOX_FD_MAX = 8,
+	SANDBOX_FD_MAX = 32,
 	SANDBOX_ARGS_MAX_BYTES = 4096,
 	SANDBOX_QUESTION_MAX_BYTES = 4096,
 };
@@ -91,6 +91,27 @@ struct sandbox_reply {
  * that died (the message says how), -EPIPE if the keeper is gone. */
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
 		struct err *err);
+
+/* The same in two steps, for a parent that has other things to do meanwhile: requests that were started are
+ * worked on one after the other, and are to be finished in the order of their starts (-EINVAL otherwise), before
+ * the next sandbox_run. A handler that asks waits until its request is finished. */
+struct sandbox_ticket {
+	int channel, memory;
+	uint32_t number;
+	const struct sandbox_limits *limits;
+	int (*answer)(void *ctx, const void *question, size_t len_bytes);
+	void *ctx;
+};
+
+/* The descriptors of the request may be closed after this; limits and ctx are borrowed until the end. */
+int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct sandbox_ticket *ret,
+		  struct err *err);
+int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
+		   struct err *err);
+/* Instead of finishing: releases what a ticket holds; the sandbox serves nobody after that. */
+void sandbox_give_up(struct sandbox *s, const struct sandbox_ticket *t);
 void sandbox_reply_free(struct sandbox_reply *r);
+/* CPU time that the workers have used so far, by the keeper's account. */
+uint64_t sandbox_cpu_ns(const struct sandbox *s);
 
 #endif

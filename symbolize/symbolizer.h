@@ -24,6 +24,8 @@
 struct symbolizer;
 struct sandbox;
 
+struct kallsyms_sieve; /* symbolize/kallsyms.h */
+
 struct sym_opts {
 	bool lines;	    /* inlined functions, source files and lines from DWARF (slower) */
 	bool keep_suffixes; /* keep .isra.0, .part.1, .constprop.2, .cold of compiler-made clones */
@@ -33,6 +35,13 @@ struct sym_opts {
 	const char *kallsyms;	/* path; NULL = "/proc/kallsyms" */
 	struct sandbox *
 		sandbox; /* reads hostile files (symbolize/handlers.h); borrowed; NULL = this process */
+	/* Fills a sieve with the kernel's symbols, in place of the text in kallsyms: 0, or a negative errno, after
+	 * which that is read. NULL: nobody can. */
+	int (*kernel_symbols)(void *ctx, const uint64_t *wanted, size_t cnt,
+			      struct kallsyms_sieve *sieve);
+	void (*kernel_done)(void *ctx); /* they were read; NULL: nobody wants to know */
+	void *kernel_ctx;
+	bool one_process; /* who is added first is all that is asked about: one worker may read all of its files */
 	uint32_t fd_max; /* files kept open at a time; 0 = 512 */
 };
 
@@ -100,6 +109,10 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 /* Answers beforehand, in one go, what will be asked: with a sandbox each single question may cost a process
  * (about 1 ms). Results are the same with and without. O(n log n). */
 void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt);
+/* The same, and for addresses in the kernel (whatever their proc_key), while the sandbox is at work. The kernel's symbols
+ * are then not kept for other addresses, but read again if those are asked for: of no use twice. */
+void symbolizer__prepare(struct symbolizer *s, const struct sym_query *user, size_t user_cnt,
+			 const struct sym_query *kernel, size_t kernel_cnt);
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
 

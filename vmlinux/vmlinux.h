@@ -73,6 +73,31 @@ struct pid {
 	struct upid numbers[1];
 } CORE;
 
+struct kernfs_node {
+	u64 id;
+} CORE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup_root {
+	int hierarchy_id; /* 0 = v2 */
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CORE;
+
 /* x86-64 */
 struct thread_struct {
 	unsigned long fsbase;
@@ -99,6 +124,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct uprobe_task *utask;
 	struct thread_struct thread;
+	struct css_set *cgroups;
 } CORE;
 
 struct linux_binprm;
@@ -129,6 +155,20 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+} CORE;
+
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512]; /* shorter before 6.1 */
+	char module_name[56];
+	int exported;
+	int show_value;
+} CORE;
+
+struct bpf_iter__ksym {
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
 } CORE;
 
 struct bpf_perf_event_data {

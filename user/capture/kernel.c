@@ -21,6 +21,7 @@ enum {
 	RING_DEFAULT_BYTES = 4 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
 	STACKS_DEFAULT = 1 << 18,
+	ITERATOR_READ_BYTES = 64 << 10,
 	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
 	PIDS_MAX = 65536,
 };
@@ -43,6 +44,7 @@ struct kernel {
 	void *maps[3]; /* rows, blocks, mappings */
 	size_t map_bytes[3];
 	int cpu_cnt;
+	bool has_symbols;
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -78,6 +80,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.all = opts->all,
 		.user_threads = opts->user_threads,
 		.kernel_threads = opts->kernel_threads,
+		.cgroups = opts->cgroup_cnt,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
@@ -88,11 +91,13 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.row_mask = k->sizes.row_cnt - 1,
 		.block_mask = k->sizes.block_cnt - 1,
 		.mapping_mask = k->sizes.mapping_cnt - 1,
+		.check_recalled = opts->sink == SINK_BOTH,
 		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
 		.wake_bytes = (uint32_t)ring_bytes / 4,
 	};
 	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.cp_scratch, (uint32_t)(k->cpu_cnt * FAMILIES + 1));
+	bpf_map__set_max_entries(k->skel->maps.cp_kernel_memory, (uint32_t)k->cpu_cnt);
 	bpf_map__set_value_size(k->skel->maps.cp_rows, k->sizes.row_cnt * 8);
 	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
 	bpf_map__set_value_size(k->skel->maps.cp_mappings,
@@ -147,36 +152,76 @@ static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32
 	return 0;
 }
 
-static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+static int set_cgroups(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
+	int fd = bpf_map__fd(k->skel->maps.cp_cgroups);
+	uint32_t one = 1;
+
+	for (size_t i = 0; i < opts->cgroup_cnt; i++)
+		if (bpf_map_update_elem(fd, &opts->cgroups[i].id, &one, BPF_ANY))
+			return err_errno(err, "cannot note cgroup %s", opts->cgroups[i].dir);
+	return 0;
+}
+
+/* PIDs are those of the namespace that we live in; only the kernel knows which that is. */
+static int note_viewer(struct kernel *k, struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.cp_viewer), &opts))
+		return err_errno(err, "cannot run a program to learn the PID namespace");
+	return 0;
+}
+
+static int try_load(struct kernel *k, const struct capture_opts *opts, bool symbols)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+
+	causeprof_bpf__destroy(k->skel);
+	k->skel = causeprof_bpf__open_opts(&open_opts);
+	if (!k->skel)
+		return -errno;
+	configure(k, opts);
+	k->has_symbols = symbols;
+	if (!symbols)
+		bpf_program__set_autoload(k->skel->progs.cp_ksym, false);
+	return causeprof_bpf__load(k->skel);
+}
+
+static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
 	int rc;
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(quiet);
-	k->skel = causeprof_bpf__open_opts(&open_opts);
-	if (!k->skel)
-		return load_error(-errno, opts, err);
-	configure(k, opts);
-	rc = causeprof_bpf__load(k->skel);
+	rc = try_load(k, opts, opts->kernel_stacks);
+	if (rc && k->has_symbols) /* kernels before 6.0 have no iterator of symbols */
+		rc = try_load(k, opts, false);
 	if (rc)
 		return load_error(rc, opts, err);
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
-	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_cgroups(k, opts, err);
+	return rc ? rc : note_viewer(k, err);
 }
 
 static int attach_tracepoints(struct kernel *k, struct err *err)
 {
 	struct bpf_program *const programs[] = {
-		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
-		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
-		k->skel->progs.cp_free,
+		k->skel->progs.cp_switch,	 k->skel->progs.cp_wakeup,
+		k->skel->progs.cp_wakeup_new,	 k->skel->progs.cp_newtask,
+		k->skel->progs.cp_exec,		 k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_free,		 k->skel->progs.cp_cgroup_mkdir,
+		k->skel->progs.cp_cgroup_attach,
 	};
 	struct bpf_link **const links[] = {
-		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
-		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
-		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
-		&k->skel->links.cp_free,
+		&k->skel->links.cp_switch,	  &k->skel->links.cp_wakeup,
+		&k->skel->links.cp_wakeup_new,	  &k->skel->links.cp_newtask,
+		&k->skel->links.cp_exec,	  &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_free,	  &k->skel->links.cp_cgroup_mkdir,
+		&k->skel->links.cp_cgroup_attach,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {
@@ -262,12 +307,16 @@ int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_pyt
 	return 0;
 }
 
-static int run_iterator(struct bpf_program *program, struct err *err)
+/* What it writes is appended to *out; NULL: it writes nothing. */
+static int run_iterator(struct bpf_program *program, struct buf *out, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	int fd = -1, rc = 0;
-	char byte[64];
+	struct buf nothing = { 0 };
 	ssize_t n;
+
+	if (!out)
+		out = &nothing;
 
 	if (!link)
 		return err_errno(err, "cannot start the task iterator");
@@ -275,29 +324,53 @@ static int run_iterator(struct bpf_program *program, struct err *err)
 	if (fd < 0)
 		rc = err_errno(err, "cannot start the task iterator");
 	while (!rc) {
-		n = read(fd, byte, sizeof(byte));
+		buf_reserve(out, ITERATOR_READ_BYTES);
+		n = read(fd, out->data + out->len_bytes, ITERATOR_READ_BYTES);
 		if (!n)
 			break;
+		if (n > 0)
+			out->len_bytes += (size_t)n;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			rc = err_errno(err, "the task iterator failed");
 	}
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
+	buf_free(&nothing);
 	return rc;
 }
 
 int kernel__census(struct kernel *k, enum census census, struct err *err)
 {
+	k->skel->bss->cp_census_blind = census == CENSUS_BLIND;
 	switch (census) {
 	case CENSUS_FIND:
-		return run_iterator(k->skel->progs.cp_census_find, err);
+		return run_iterator(k->skel->progs.cp_census_find, NULL, err);
 	case CENSUS_OPEN:
-		return run_iterator(k->skel->progs.cp_census_open, err);
+	case CENSUS_BLIND:
+		return run_iterator(k->skel->progs.cp_census_open, NULL, err);
 	case CENSUS_CLOSE:
-		return run_iterator(k->skel->progs.cp_census_close, err);
+		return run_iterator(k->skel->progs.cp_census_close, NULL, err);
 	}
 	return -EINVAL;
+}
+
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records)
+{
+	uint32_t zero = 0;
+	uint64_t *all;
+	int rc;
+
+	if (!k->has_symbols)
+		return -ENOTSUP;
+	if (cnt > CP_KSYM_WANTED_MAX)
+		return -E2BIG;
+	all = xcalloc(CP_KSYM_WANTED_MAX, sizeof(*all));
+	memcpy(all, wanted, cnt * sizeof(*wanted));
+	rc = bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_ksym_wanted), &zero, all, BPF_ANY);
+	free(all);
+	k->skel->bss->cp_ksym_cnt = (uint32_t)cnt;
+	return rc ? -errno : run_iterator(k->skel->progs.cp_ksym, records, NULL);
 }
 
 void kernel__set_window(struct kernel *k, const struct account_window *w)
@@ -385,6 +458,8 @@ void kernel__cost(const struct kernel *k, struct cp_cost *total)
 			total->timed_calls += cpus[i].timed_calls;
 			total->timed_ns += cpus[i].timed_ns;
 			total->samples += cpus[i].samples;
+			total->recalled += cpus[i].recalled;
+			total->recalled_wrong += cpus[i].recalled_wrong;
 		}
 	}
 	free(cpus);

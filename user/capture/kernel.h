@@ -9,6 +9,7 @@
 
 #include "bpf/account.h"
 #include "bpf/events.h"
+#include "user/base/buf.h"
 #include "user/base/err.h"
 #include "user/capture/options.h"
 #include "user/capture/spaces.h"
@@ -18,6 +19,7 @@ struct kernel;
 enum census {
 	CENSUS_FIND,  /* announces the processes to watch */
 	CENSUS_OPEN,  /* starts watching their threads */
+	CENSUS_BLIND, /* the same, without a look at their stacks; CENSUS_OPEN is to follow */
 	CENSUS_CLOSE, /* accounts what is open when the window has closed */
 };
 
@@ -45,6 +47,9 @@ int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is 
 /* All sums: arrays owned by the caller. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
+/* The kernel's symbols that lie below one of the wanted addresses (sorted) and near it: a struct cp_ksym each, with
+ * its strings, one after the other. -ENOTSUP: this kernel cannot tell; -E2BIG: too many addresses. */
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records);
 void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
+#include "user/capture/cgroups.h"
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
+#include "user/capture/kernel_symbols.h"
 #include "user/capture/python_names.h"
+#include "user/capture/raw_events.h"
 #include "user/capture/result.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
@@ -35,14 +40,19 @@ enum {
 struct session {
 	const struct capture_opts *opts;
 	struct kernel *kernel;
+	pthread_t detacher; /* closes the kernel side */
+	bool detaching;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
+	struct cgroups *cgroups;
 	struct events events;
 	struct python_names *python_names;
+	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
+	struct cp_cost cost;	  /* up to the end of the window */
 	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
 };
 
@@ -54,6 +64,28 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+static bool is_there(uint32_t id)
+{
+	char *path = xasprintf("/proc/%u", id);
+	bool there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
+static void note_helpers(struct session *s)
+{
+	phases_helpers(s->opts->phases,
+		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+}
+
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	note_helpers(s);
+	phases_begin(s->opts->phases, name);
+}
+
 static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 {
 	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
@@ -61,23 +93,6 @@ static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 
 	free(path);
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
-}
-
-/* The path of the process's cgroup in the v2 hierarchy: the line that begins with "0::". */
-static uint32_t read_cgroup(struct strtab *strings, uint32_t pid)
-{
-	char *path = xasprintf("/proc/%u/cgroup", pid), line[4096];
-	FILE *f = fopen(path, "re");
-	uint32_t sid = 0;
-
-	free(path);
-	if (!f)
-		return 0;
-	while (!sid && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
-			sid = strtab_addn(strings, line + 3, strcspn(line + 3, "\n"));
-	fclose(f);
-	return sid;
 }
 
 /* Answers the kernel's announcement of a process or of new code in it. */
@@ -88,11 +103,12 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	struct cp_range range;
 	int rc;
 
+	p->cgroup_sid =
+		strtab_add(&ev->strings, cgroups__path(s->cgroups, p->event.cgroup, p->event.tgid));
 	if (p->event.kernel)
 		return;
 	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
-	p->cgroup_sid = read_cgroup(&ev->strings, p->event.tgid);
-	if (p->event.why == CP_PROCESS_FORK) {
+	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
 		parent = events_process(ev, p->event.before);
 		if (parent)
 			p->space = parent->space;
@@ -122,6 +138,21 @@ static void python_seen(void *ctx, struct events *ev, const struct cp_event_stac
 		python_names__stack(s->python_names, e, l, p->event.tgid);
 }
 
+static void cgroup_seen(void *ctx, uint64_t id, const char *path)
+{
+	struct session *s = ctx;
+
+	cgroups__learn(s->cgroups, id, path);
+}
+
+static void moved_in(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->moved = true;
+	kernel__census(s->kernel, CENSUS_BLIND, NULL);
+}
+
 static int take_event(void *ctx, void *data, size_t len_bytes)
 {
 	struct session *s = ctx;
@@ -142,6 +173,24 @@ static void prepare_all(struct spaces *spaces)
 	closedir(proc);
 }
 
+static void prepare_cgroups(struct session *s)
+{
+	uint32_t *pids = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		cgroups_list(s->opts->cgroups[i].dir, &pids, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		spaces__prepare(s->spaces, (pid_t)pids[i]);
+	free(pids);
+}
+
+/* Besides those that it starts. */
+static bool is_one_process(const struct capture_opts *o)
+{
+	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -150,12 +199,17 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
+	prepare_cgroups(s);
+	if (is_one_process(s->opts))
+		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
 	for (size_t i = 0; i < s->opts->tid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
 }
 
+/* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
+ * was guessed too low, programs are loaded again. */
 static int open_kernel(struct session *s, struct err *err)
 {
 	struct spaces_sizes sizes = spaces__sizes(s->spaces);
@@ -164,12 +218,38 @@ static int open_kernel(struct session *s, struct err *err)
 	uint32_t *blocks;
 	int rc = kernel__open(s->opts, &sizes, &s->kernel, err);
 
+	next_phase(s, "wait for rows");
+	if (!rc && !spaces__settle(s->spaces, &sizes)) {
+		kernel__close(s->kernel);
+		s->kernel = NULL;
+		sizes = spaces__sizes(s->spaces);
+		rc = kernel__open(s->opts, &sizes, &s->kernel, err);
+	}
 	if (!rc)
 		rc = kernel__mappings(s->kernel, &rows, &blocks, &mappings, err);
 	if (rc)
 		return rc;
 	spaces__use(s->spaces, &sizes, rows, blocks, mappings);
 	return kernel__listen(s->kernel, take_event, s, err);
+}
+
+/* A process may be in /proc and yet not among the tasks that the kernel lets programs walk. */
+static int none_found(const struct session *s, struct err *err)
+{
+	const struct capture_opts *o = s->opts;
+	size_t cnt = o->pid_cnt + o->tid_cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t id = i < o->pid_cnt ? o->pids[i] : o->tids[i - o->pid_cnt];
+
+		if (is_there(id))
+			return err_set(
+				err, -ESRCH,
+				"%s %u is there, but the kernel's task iterator does not show "
+				"it (or it has just died): it cannot be watched",
+				i < o->pid_cnt ? "process" : "thread", id);
+	}
+	return err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
 }
 
 /* First the processes and their code, then the threads, so that the stacks of sleepers can be walked. */
@@ -183,8 +263,40 @@ static int take_census(struct session *s, struct err *err)
 		rc = kernel__census(s->kernel, CENSUS_OPEN, err);
 	if (!rc)
 		rc = kernel__consume(s->kernel, err);
-	if (!rc && !s->events.process_cnt)
-		rc = err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
+	if (!rc && !s->events.process_cnt && !s->opts->cgroup_cnt)
+		rc = none_found(s, err);
+	return rc;
+}
+
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->detaching || !s->kernel)
+		return;
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
+			  struct kallsyms_sieve *sieve)
+{
+	struct session *s = ctx;
+	struct buf records = { 0 };
+	int rc = s->kernel ? kernel__symbols(s->kernel, wanted, cnt, &records) : -ENOTSUP;
+
+	if (!rc)
+		rc = kernel_symbols_take(&records, sieve);
+	buf_free(&records);
 	return rc;
 }
 
@@ -195,24 +307,37 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	int rc;
 
 	s->opts = opts;
+	phases_begin(opts->phases, "sandboxes");
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
+	s->cgroups = cgroups__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.kernel_symbols = kernel_symbols;
+	sym_opts.kernel_done = begin_detach;
+	sym_opts.kernel_ctx = s;
+	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->python_names = python_names__new();
 	s->events.process_seen = process_seen;
 	s->events.python_seen = python_seen;
+	s->events.cgroup_seen = cgroup_seen;
+	s->events.moved_in = moved_in;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
-	if (opts->sink != SINK_SUMS)
+	if (opts->sink == SINK_BOTH || (opts->sink == SINK_INTERVALS && !opts->slice_ns))
 		s->events.sums = interval_sums__new(opts->per_thread);
+	if (opts->slice_ns)
+		s->events.sliced = interval_sums__new(opts->per_thread);
+	next_phase(s, "compile rows");
 	prepare(s);
+	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
+	next_phase(s, "census");
 	if (!rc)
 		rc = take_census(s, err);
 	if (rc) {
@@ -228,6 +353,8 @@ static void open_window(struct session *s)
 	s->window.start_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_AHEAD_NS;
 	s->realtime_ns = clock_ns(CLOCK_REALTIME) + OPEN_AHEAD_NS;
 	s->window.end_ns = s->opts->duration_ns ? s->window.start_ns + s->opts->duration_ns : ~0ULL;
+	if (s->events.sliced)
+		interval_sums__slice(s->events.sliced, s->window.start_ns, s->opts->slice_ns);
 	kernel__set_window(s->kernel, &s->window);
 }
 
@@ -247,25 +374,20 @@ static bool targets_alive(const struct session *s)
 {
 	if (s->opts->all)
 		return true;
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		if (!access(s->opts->cgroups[i].dir, F_OK))
+			return true;
 	for (size_t i = 0; i < s->opts->pid_cnt + s->opts->tid_cnt; i++) {
 		uint32_t id = i < s->opts->pid_cnt ? s->opts->pids[i] :
 						     s->opts->tids[i - s->opts->pid_cnt];
-		char *path = xasprintf("/proc/%u", id);
-		bool there = !access(path, F_OK);
 
-		free(path);
-		if (there)
+		if (is_there(id))
 			return true;
 	}
 	/* children may outlive the targets */
-	for (size_t i = 0; i < s->events.process_cnt; i++) {
-		char *path = xasprintf("/proc/%u", s->events.processes[i].event.tgid);
-		bool there = !access(path, F_OK);
-
-		free(path);
-		if (there)
+	for (size_t i = 0; i < s->events.process_cnt; i++)
+		if (is_there(s->events.processes[i].event.tgid))
 			return true;
-	}
 	return false;
 }
 
@@ -310,8 +432,17 @@ static int close_window(struct session *s, struct err *err)
 
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
+	next_phase(s, "closing census");
+	kernel__cost(s->kernel, &s->cost);
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : kernel__consume(s->kernel, err);
+}
+
+/* Finds the stacks of threads that were moved into a watched cgroup. */
+static int take_late_census(struct session *s, struct err *err)
+{
+	s->moved = false;
+	return take_census(s, err);
 }
 
 int session__run(struct session *s, const struct session_watch *w, struct err *err)
@@ -322,12 +453,15 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 	uint64_t now_ns, ticked_ns = 0;
 	int rc;
 
+	next_phase(s, "window");
 	open_window(s);
 	rc = tell_opened(s, w, err);
 	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
 		rc = kernel__consume(s->kernel, err);
+		if (!rc && s->moved)
+			rc = take_late_census(s, err);
 		look_for_end(s, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
@@ -344,16 +478,17 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 static void fill_header(struct session *s, struct header *h)
 {
 	struct rusage usage = { 0 };
-	struct cp_cost cost;
+	const struct cp_cost cost = s->cost;
 
-	kernel__cost(s->kernel, &cost);
 	getrusage(RUSAGE_SELF, &usage);
 	h->window_start_ns = s->window.start_ns;
 	h->window_end_ns = s->window.end_ns;
 	h->realtime_ns = s->realtime_ns;
+	h->slice_ns = s->opts->slice_ns;
 	h->sample_period_ns = kernel__sample_period_ns(s->kernel);
 	h->switch_cnt = cost.switches;
 	h->target_switch_cnt = cost.target_switches;
+	h->recalled_cnt = cost.recalled;
 	h->bpf_sampled_cnt = cost.timed_calls;
 	if (cost.timed_calls)
 		h->bpf_ns = (uint64_t)((double)cost.timed_ns / (double)cost.timed_calls *
@@ -370,6 +505,28 @@ static void fill_header(struct session *s, struct header *h)
 		h->flags |= HEADER_HAS_INTERVALS;
 }
 
+/* --verify: what the kernel programs remember of kernel stacks is what the kernel unwinds. */
+static int compare_recalled(const struct session *s, struct err *err)
+{
+	const struct cp_cost cost = s->cost;
+
+	if (!cost.recalled_wrong)
+		return 0;
+	return err_set(err, -EIO,
+		       "%" PRIu64 " of %" PRIu64
+		       " remembered kernel stacks differ from what the kernel unwinds",
+		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
+}
+
+static void end_detach(struct session *s)
+{
+	if (s->detaching)
+		pthread_join(s->detacher, NULL);
+	s->detaching = false;
+	kernel__close(s->kernel);
+	s->kernel = NULL;
+}
+
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
 	struct result_input in = { .events = &s->events,
@@ -381,21 +538,28 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct profile *p = profile__new();
 	int rc = 0;
 
+	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
 		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
 	in.keys = keys;
 	in.values = values;
-	if (s->opts->sink == SINK_INTERVALS)
-		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
-	else if (!rc && s->opts->sink == SINK_BOTH)
+	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
+	if (!rc && s->opts->sink == SINK_BOTH)
+		rc = compare_recalled(s, err);
+	if (s->events.sliced)
+		in.sum_cnt = interval_sums__get(s->events.sliced, &in.keys, &in.values);
+	else if (s->opts->sink == SINK_INTERVALS)
+		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
+	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
+	note_helpers(s);
 	free(keys);
 	free(values);
 	if (rc) {
@@ -408,33 +572,17 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 
 void session__put_raw(const struct session *s, struct buf *out)
 {
-	static const char *const words[] = { "?",      "census", "out",	   "in",
-					     "wakeup", "born",	 "sample", "close" };
-
-	buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", (uint64_t)s->window.start_ns,
-		   (uint64_t)s->window.end_ns);
-	for (size_t i = 0; i < s->events.raw_cnt; i++) {
-		const struct cp_event_raw *e = &s->events.raws[i];
-
-		buf_printf(out, "event %u %s %" PRIu64 " %u %u %u %u %" PRIu64 "\n", e->tid,
-			   words[e->raw < ARRAY_CNT(words) ? e->raw : 0], (uint64_t)e->now_ns,
-			   e->value, e->preempt, e->on_rq, e->sched_delayed, (uint64_t)e->ran_ns);
-	}
-	for (size_t i = 0; i < s->events.thread_cnt; i++) {
-		const struct cp_event_thread *t = &s->events.threads[i];
-
-		buf_printf(out, "books %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->tid,
-			   (uint64_t)t->running_ns, (uint64_t)t->runnable_ns,
-			   (uint64_t)t->blocked_ns);
-	}
+	raw_events_put(&s->events, &s->window, out);
 }
 
 void session__close(struct session *s)
 {
 	if (!s)
 		return;
-	kernel__close(s->kernel);
+	next_phase(s, "detach");
+	end_detach(s);
 	spaces__free(s->spaces);
+	cgroups__free(s->cgroups);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);

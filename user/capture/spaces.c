@@ -3,6 +3,7 @@
 #include "user/capture/spaces.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbolize/elf.h"
 #include "symbolize/maps.h"
 #include "symbolize/rows_remote.h"
 #include "user/base/hash.h"
@@ -22,7 +24,9 @@
 enum {
 	ROWS_MIN = 1 << 20,
 	BLOCKS_MIN = 1 << 19,
-	MAPPINGS_MIN = 1 << 14
+	MAPPINGS_MIN = 1 << 14,
+	BATCHES_MAX = 16,     /* requests under way; each holds descriptors */
+	ROW_UNWIND_BYTES = 5, /* of .eh_frame for a row: 4.7 to 12 in Debian's libraries */
 };
 
 /* A file that somebody maps; the vdso is the one with inode 0. */
@@ -31,8 +35,19 @@ struct rows_file {
 	int64_t mtime_ns;
 	struct row_table table; /* rows and blocks freed once they are in the arrays */
 	uint32_t row, block;	/* where */
+	uint32_t row_guess_cnt, block_guess_cnt;
+	bool pending; /* being compiled: the table is still empty */
 	bool placed;
 	bool failed;
+};
+
+/* Files that one worker compiles: a request under way. */
+struct batch {
+	struct sandbox_ticket ticket;
+	uint32_t cnt;
+	int fds[SANDBOX_FD_MAX];
+	uint32_t files[SANDBOX_FD_MAX];
+	bool started;
 };
 
 struct spaces {
@@ -46,6 +61,11 @@ struct spaces {
 	struct cp_mapping *mappings;
 	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
 	uint64_t prepared_mapping_cnt;
+	struct batch batches
+		[BATCHES_MAX]; /* in the order of their starts; the last one may be gathering */
+	size_t batch_cnt;
+	uint32_t batch_files_max;
+	bool preparing;
 	bool without_rows;
 	struct pythons *pythons;
 	struct spaces_stats stats;
@@ -60,6 +80,7 @@ struct spaces *spaces__new(void)
 	struct spaces *s = xzalloc(sizeof(*s));
 
 	s->pythons = pythons__new();
+	s->batch_files_max = 1;
 	if (sandbox_open(handlers, &s->sandbox, NULL))
 		s->sandbox = NULL; /* files then have no rows, which the statistics show */
 	return s;
@@ -78,19 +99,6 @@ static int compile(struct spaces *s, int fd, struct row_table *ret)
 	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
 }
 
-void spaces__free(struct spaces *s)
-{
-	if (!s)
-		return;
-	sandbox_close(s->sandbox);
-	pythons__free(s->pythons);
-	for (size_t i = 0; i < s->file_cnt; i++)
-		rows_free(&s->files[i].table);
-	free(s->files);
-	index_free(&s->file_index);
-	free(s);
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -99,24 +107,168 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
+static void close_fds(struct batch *b)
 {
-	uint64_t started_ns = now_ns();
-	struct rows_file *f;
+	for (uint32_t i = 0; i < b->cnt; i++)
+		close(b->fds[i]);
+}
+
+static void take_table(struct spaces *s, struct rows_file *f, int rc, const struct row_table *t)
+{
+	if (!rc)
+		f->table = *t;
+	f->failed = rc != 0;
+	f->pending = false;
+	s->stats.failed_file_cnt += f->failed;
+}
+
+/* One by one: the worker did not survive all of them together, or its sandbox is gone. */
+static void compile_again(struct spaces *s, const struct batch *b)
+{
+	for (uint32_t i = 0; i < b->cnt; i++) {
+		struct row_table t = { 0 };
+		int rc = compile(s, b->fds[i], &t);
+
+		take_table(s, &s->files[b->files[i]], rc, &t);
+	}
+}
+
+static int finish(struct spaces *s, struct batch *b)
+{
+	struct rows_file_result results[SANDBOX_FD_MAX];
+	int rc = -EPIPE;
+
+	if (b->started)
+		rc = rows_remote_finish(s->sandbox, &b->ticket, results, b->cnt, NULL);
+	b->started = false;
+	for (uint32_t i = 0; i < b->cnt && !rc; i++)
+		take_table(s, &s->files[b->files[i]], results[i].rc, &results[i].table);
+	return rc;
+}
+
+static void start_last(struct spaces *s)
+{
+	struct batch *b = s->batch_cnt ? &s->batches[s->batch_cnt - 1] : NULL;
+
+	if (b && !b->started && s->sandbox)
+		b->started = !rows_remote_start(s->sandbox, b->fds, b->cnt, &b->ticket, NULL);
+}
+
+/* Takes what was started, in that order, before the sandbox is asked for anything else. */
+static void settle_all(struct spaces *s)
+{
+	int rcs[BATCHES_MAX];
+
+	start_last(s);
+	for (size_t i = 0; i < s->batch_cnt; i++)
+		rcs[i] = finish(s, &s->batches[i]);
+	for (size_t i = 0; i < s->batch_cnt; i++) {
+		if (rcs[i])
+			compile_again(s, &s->batches[i]);
+		close_fds(&s->batches[i]);
+	}
+	s->batch_cnt = 0;
+}
+
+/* How many rows and blocks a file will have at most, mostly; from its headers alone. */
+static void guess_sizes(struct rows_file *f, int fd)
+{
+	uint64_t first = UINT64_MAX, end = 0, unwind_bytes = 0;
+	const Elf64_Shdr *unwind;
+	struct image image;
+	struct elf e = { 0 };
+
+	if (!image_from_fd(&image, fd) && !elf_open(&e, &image)) {
+		unwind = elf_section(&e, ".eh_frame");
+		if (unwind)
+			unwind_bytes = unwind->sh_size;
+		for (size_t i = 0; i < e.phdr_cnt; i++) {
+			const Elf64_Phdr *p = &e.phdrs[i];
+
+			if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+				continue;
+			first = p->p_vaddr < first ? p->p_vaddr : first;
+			end = p->p_vaddr + p->p_filesz > end ? p->p_vaddr + p->p_filesz : end;
+		}
+	}
+	elf_close(&e);
+	/* hostile headers cost no more room than their file has bytes */
+	if (unwind_bytes > f->size_bytes)
+		unwind_bytes = f->size_bytes;
+	f->row_guess_cnt = (uint32_t)(unwind_bytes / ROW_UNWIND_BYTES) & (ROWS_MAX - 1);
+	if (end > first && end - first <= f->size_bytes)
+		f->block_guess_cnt = (uint32_t)((end - first) >> ROW_BLOCK_SHIFT) + 2;
+}
+
+/* The file's table comes later. */
+static void put_in_batch(struct spaces *s, uint32_t file, int fd)
+{
+	struct batch *b = s->batch_cnt ? &s->batches[s->batch_cnt - 1] : NULL;
+
+	if (!b || b->started || b->cnt == s->batch_files_max) {
+		start_last(s);
+		if (s->batch_cnt == BATCHES_MAX)
+			settle_all(s);
+		b = &s->batches[s->batch_cnt++];
+		b->cnt = 0;
+		b->started = false;
+	}
+	guess_sizes(&s->files[file], fd);
+	s->files[file].pending = true;
+	b->files[b->cnt] = file;
+	b->fds[b->cnt++] = fd;
+}
+
+static void compile_now(struct spaces *s, struct rows_file *f, int fd)
+{
+	struct row_table t = { 0 };
 	int rc;
 
-	s->files = xgrow(s->files, &s->file_cap, s->file_cnt + 1, sizeof(*s->files));
-	f = &s->files[s->file_cnt];
+	if (fd >= 0)
+		settle_all(s);
+	rc = fd < 0 ? rows_compile_vdso(&t, NULL) : compile(s, fd, &t);
+	take_table(s, f, rc, &t);
+}
+
+static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
+{
+	uint32_t file = (uint32_t)s->file_cnt++;
+	uint64_t started_ns = now_ns();
+	struct rows_file *f;
+	int kept_fd;
+
+	s->files = xgrow(s->files, &s->file_cap, s->file_cnt, sizeof(*s->files));
+	f = &s->files[file];
 	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
 	f->size_bytes = (uint64_t)st->st_size;
 	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	rc = fd < 0 ? rows_compile_vdso(&f->table, NULL) : compile(s, fd, &f->table);
-	f->failed = rc != 0;
+	kept_fd = fd >= 0 && s->preparing ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (kept_fd >= 0)
+		put_in_batch(s, file, kept_fd);
+	else
+		compile_now(s, f, fd);
 	s->stats.file_cnt++;
-	s->stats.failed_file_cnt += f->failed;
 	s->stats.compile_ns += now_ns() - started_ns;
-	index_add(&s->file_index, hash, (uint32_t)s->file_cnt);
-	return (uint32_t)s->file_cnt++;
+	index_add(&s->file_index, hash, file);
+	return file;
+}
+
+void spaces__free(struct spaces *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->batch_cnt; i++) {
+		close_fds(&s->batches[i]);
+		if (s->batches[i].started)
+			sandbox_give_up(s->sandbox, &s->batches[i].ticket);
+	}
+	sandbox_close(s->sandbox);
+	pythons__free(s->pythons);
+	for (size_t i = 0; i < s->file_cnt; i++)
+		rows_free(&s->files[i].table);
+	free(s->files);
+	index_free(&s->file_index);
+	free(s);
 }
 
 static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
@@ -160,18 +312,26 @@ void spaces__without_rows(struct spaces *s)
 	s->without_rows = true;
 }
 
+void spaces__together(struct spaces *s)
+{
+	s->batch_files_max = SANDBOX_FD_MAX;
+}
+
 void spaces__prepare(struct spaces *s, pid_t pid)
 {
 	struct maps maps = { 0 };
 
 	if (maps_read(&maps, pid, NULL))
 		return;
+	s->preparing = true;
 	for (size_t i = 0; i < maps.cnt; i++) {
 		if (!(maps.entries[i].perms & MAPS_EXEC))
 			continue;
 		file_of(s, pid, &maps.entries[i]);
 		s->prepared_mapping_cnt++;
 	}
+	s->preparing = false;
+	start_last(s);
 	maps_free(&maps);
 }
 
@@ -189,14 +349,28 @@ struct spaces_sizes spaces__sizes(const struct spaces *s)
 	uint64_t row_cnt = 0, block_cnt = 0;
 
 	for (size_t i = 0; i < s->file_cnt; i++) {
-		row_cnt += s->files[i].table.row_cnt;
-		block_cnt += s->files[i].table.block_cnt + 1;
+		const struct rows_file *f = &s->files[i];
+
+		row_cnt += f->pending ? f->row_guess_cnt : f->table.row_cnt;
+		block_cnt += (f->pending ? f->block_guess_cnt : f->table.block_cnt) + 1;
 	}
 	return (struct spaces_sizes){
 		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
 		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
 		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2, MAPPINGS_MIN),
 	};
+}
+
+bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes)
+{
+	uint64_t row_cnt = ROWS_MIN / 4, block_cnt = BLOCKS_MIN / 4; /* for code that comes later */
+
+	settle_all(s);
+	for (size_t i = 0; i < s->file_cnt; i++) {
+		row_cnt += s->files[i].table.row_cnt;
+		block_cnt += s->files[i].table.block_cnt + 1;
+	}
+	return row_cnt <= sizes->row_cnt && block_cnt <= sizes->block_cnt;
 }
 
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
@@ -307,5 +481,6 @@ struct spaces_stats spaces__stats(const struct spaces *s)
 
 	stats.row_cnt = s->row_cnt;
 	stats.mapping_cnt = s->mapping_cnt;
+	stats.helper_cpu_ns = sandbox_cpu_ns(s->sandbox);
 	return stats;
 }

@@ -5,6 +5,7 @@
 #ifndef CP_USER_CAPTURE_SPACES_H
 #define CP_USER_CAPTURE_SPACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,10 +28,16 @@ void spaces__free(struct spaces *s); /* NULL is fine */
 /* Walks go by frame pointers: from here on nothing is compiled, and nothing lies in the arrays. */
 void spaces__without_rows(struct spaces *s);
 
-/* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
+/* All that is prepared is the code of one process: one worker may read all of its files. */
+void spaces__together(struct spaces *s);
+/* Before the arrays exist: starts to compile what pid maps, and does not wait for it. A process that is gone is not
+ * an error (counted). */
 void spaces__prepare(struct spaces *s, pid_t pid);
-/* Room for what was prepared, and for as much again that may come. */
+/* Room for what was prepared, and for as much again that may come. What is still being compiled is estimated by the size of the
+ * file's unwind section. */
 struct spaces_sizes spaces__sizes(const struct spaces *s);
+/* Waits for what is being compiled. False: it needs more room than sizes have, look at spaces__sizes again. */
+bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes);
 /* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
 		 uint32_t *blocks, struct cp_mapping *mappings);
@@ -48,6 +55,7 @@ const struct python_layout *spaces__python(const struct spaces *s, uint32_t spac
 struct spaces_stats {
 	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
 	uint64_t compile_ns;
+	uint64_t helper_cpu_ns; /* of the processes that compiled */
 };
 struct spaces_stats spaces__stats(const struct spaces *s);
 

@@ -45,6 +45,10 @@ static void put_flags(const struct thread *t, struct buf *out)
 	};
 	const char *separator = "  ";
 
+	if (t->ns_tid && t->ns_tid != t->tid) {
+		buf_printf(out, "%s%" PRIu32 " inside", separator, t->ns_tid);
+		separator = ", ";
+	}
 	for (size_t i = 0; i < ARRAY_CNT(flags); i++) {
 		if (!(t->flags & flags[i].flag))
 			continue;

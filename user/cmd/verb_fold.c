@@ -13,7 +13,6 @@
 #include "user/cmd/operand.h"
 #include "user/cmd/profile_source.h"
 
-static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
 static const char *const units[] = { "us", "ns", NULL };
 
 struct settings {
@@ -39,8 +38,9 @@ static const struct opt options[] = {
 	{ "kernel-stacks-only", 'K', OPT_FLAG, AT(kernel_only), NULL, "Leave out user frames", 0, 0,
 	  NULL },
 	{ "root", 0, OPT_CHOICE, AT(root), "WHAT",
-	  "First frame: comm (default), none, pid (comm-PID), tid (comm-PID/TID) or gate", 0, 0,
-	  roots },
+	  "First frame: comm (default), none, pid (comm-PID), tid (comm-PID/TID), gate, cgroup (its path, "
+	  "then comm), container (its name, then comm)",
+	  0, 0, fold_root_words },
 	{ "unfold-asleep", 0, OPT_FLAG, AT(unfold_asleep), NULL,
 	  "Show the stacks of threads that never ran, not one frame for all of them", 0, 0, NULL },
 	{ "unit", 0, OPT_CHOICE, AT(unit), "UNIT", "us (default) or ns", 0, 0, units },
