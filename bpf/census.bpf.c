@@ -192,6 +192,43 @@ static long wait_done(u32 i, struct wait_ctx *c)
 	return *(volatile u32 *)&c->t->done ? 1 : 0;
 }
 
+static long wait_booked(u32 i, struct wait_ctx *c)
+{
+	return *(volatile u32 *)&c->t->waiting ? 0 : 1;
+}
+
+/* Where a thread is whose last piece of time is still open. With --hook finish one that waits has not walked its stack;
+ * this holds if it has not closed itself afterwards, since the window is over and one that goes on does. */
+static __always_inline void locate(struct cp_thread *t, struct task_struct *task, struct where *w)
+{
+	u32 kind = t->account.kind;
+	struct cp_process *p;
+
+	w->tid = t->tid;
+	w->stack = kind & ACCOUNT_BY_CENSUS ? t->census_stack : t->stack;
+	w->process = kind & ACCOUNT_BY_CENSUS ? t->census_process : t->process;
+	if (!cp_config.finish || w->stack == CP_STACK_NEW || kind == ACCOUNT_RUNNING ||
+	    kind == ACCOUNT_NONE || kind >= ACCOUNT_DEAD)
+		return;
+	p = process_of(task);
+	w->stack = stack_of_sleeper(task, p);
+	w->process = p ? p->id : 0;
+}
+
+/* The program that walks the stack of a thread that resumes may be running right now. */
+static __always_inline void finish_waits(struct cp_thread *t)
+{
+	struct wait_ctx c = { .t = t };
+
+	if (!cp_config.finish || !t->waiting)
+		return;
+	bpf_loop(1 << 16, wait_booked, &c, 0);
+	if (!t->waiting)
+		return;
+	lose(CP_LOSS_RESUME_UNSEEN, 0);
+	book_waits(t, 0, t->process);
+}
+
 SEC("iter.s/task")
 int cp_census_close(struct bpf_iter__task *ctx)
 {
@@ -206,17 +243,13 @@ int cp_census_close(struct bpf_iter__task *ctx)
 	t = thread_of(task);
 	if (!t || t->reported || (!t->account.kind && !t->first_ns && !t->closed))
 		return 0;
+	locate(t, task, &w);
 	if (__sync_lock_test_and_set(&t->closed, 1)) {
 		/* an event on another CPU closes it right now, or has done so */
 		struct wait_ctx c = { .t = t };
 
 		bpf_loop(1 << 16, wait_done, &c, 0);
 	} else {
-		bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-
-		w.tid = t->tid;
-		w.stack = by_census ? t->census_stack : t->stack;
-		w.process = by_census ? t->census_process : t->process;
 		sw.now_ns = bpf_ktime_get_ns();
 		put_raw(t, CP_RAW_CLOSE, &sw, 0);
 		account_close(&t->account, &cp_window, sw.now_ns, &first, &second);
@@ -228,6 +261,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 		}
 		t->done = 1;
 	}
+	finish_waits(t);
 	report_thread(t, task, cp_window.end_ns);
 	return 0;
 }

@@ -237,6 +237,7 @@ struct cp_config {
 	__u32 raw;				  /* send what bpf/account.h is told */
 	__u32 check_recalled; /* unwind kernel stacks that are remembered all the same */
 	__u32 wake_bytes;     /* unread bytes in the ring that wake the reader */
+	__u32 finish;	      /* stacks are walked by the thread that resumes (--hook finish) */
 };
 
 /* A kernel symbol; name and owner follow, each ended by a NUL that counts. */
@@ -269,7 +270,9 @@ struct cp_cost {
 	__u64 recalled;	      /* kernel stacks that were remembered */
 	__u64 recalled_wrong; /* of these not what the kernel unwinds, if that is checked */
 	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
-	__u32 pad;
+	__u32 resume_waits; /* what resumes has waits that wait for its stack */
+	__u64 resume_task; /* struct task_struct *: who got this CPU at the last switch that was seen */
+	__u64 resumes;	   /* of threads that had to walk their stack */
 };
 
 #ifndef __bpf__

@@ -253,6 +253,8 @@ static __always_inline bool begin_frames(struct python_ctx *c, const bool census
 static __always_inline bool begin_python(struct python_ctx *c, struct walk_scratch *s,
 					 struct task_struct *task, u32 space)
 {
+	if (!WALK_X86)
+		return false;
 	c->walk = &s->walk;
 	c->python = &s->python;
 	c->layout = bpf_map_lookup_elem(&cp_pythons, &space);

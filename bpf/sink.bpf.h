@@ -150,6 +150,48 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 	return 0;
 }
 
+static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
+					  const struct account_piece *second)
+{
+	const struct account_piece *wait = second->kind ? second : first;
+
+	t->wait_whole_ns = t->wait_kept_ns = 0;
+	if (!wait->kind || account_is_blocked(wait->kind))
+		return;
+	t->wait_whole_ns = wait->whole_ns;
+	t->wait_kept_ns = wait->end_ns - wait->start_ns;
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+__weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
+{
+	struct where w = {};
+
+	if (!t || !p)
+		return 0;
+	w.tid = t->tid;
+	w.stack = by_census ? t->census_stack : t->stack;
+	w.process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, &w, &p->first);
+	cp_interval_done(t, &w, &p->second);
+	remember_wait(t, &p->first, &p->second);
+	return 0;
+}
+
+/* Waits that were kept until their stack was known; once, whoever comes first. */
+static __always_inline void book_waits(struct cp_thread *t, u32 stack, u32 process)
+{
+	u32 waiting = __sync_lock_test_and_set(&t->waiting, 0);
+
+	if (!waiting)
+		return;
+	t->stack = stack;
+	t->process = process;
+	cp_waiting_done(t, &t->waits, 0);
+	if (waiting == CP_WAITING_LAST)
+		t->done = 1;
+}
+
 /* A piece of running time ended without a sample: it waits in the thread's state for the next one. */
 __weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_piece *p)
 {

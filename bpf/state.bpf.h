@@ -36,7 +36,19 @@ enum cp_loss_cause {
 	CP_LOSS_NEGATIVE_TIME = 16,
 	CP_LOSS_PROCESS_MAP_FULL = 17,
 	CP_LOSS_SWITCH_UNSEEN = 18,
-	CP_LOSS_CNT = 19,
+	CP_LOSS_RESUME_UNSEEN = 19,
+	CP_LOSS_CNT = 20,
+};
+
+/* What one event of a thread ends. */
+struct pieces {
+	struct account_piece running, first, second;
+};
+
+/* Waits that are over but not booked, since their stack is still to be walked. Taken by whoever books them. */
+enum cp_waiting {
+	CP_WAITING = 1,
+	CP_WAITING_LAST = 2, /* the event that ended them also closed the thread */
 };
 
 /* A thread that is watched. */
@@ -52,7 +64,7 @@ struct cp_thread {
 	u32 done;    /* ... and finished */
 	u32 flags;   /* enum cp_thread_flag */
 	u32 reported;
-	u32 pad;
+	u32 waiting; /* enum cp_waiting */
 	u64 first_ns;
 	u64 running_ns, runnable_ns, blocked_ns;
 	u64 voluntary_cnt, involuntary_cnt, sample_cnt;
@@ -66,6 +78,7 @@ struct cp_thread {
 	u32 python_misses;
 	u64 wait_whole_ns,
 		wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
+	struct pieces waits;
 };
 
 const volatile struct cp_config cp_config __weak = {};

@@ -12,6 +12,7 @@
 #define CP_BPF_WALK_BPF_H
 
 #include "bpf/rows.bpf.h"
+#include "bpf/machine.bpf.h"
 
 enum {
 	WALK_WINDOW_BYTES = 2048,
@@ -386,7 +387,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		rule = TRAMPOLINE_RULE;
 		w->sp -= 8; /* so that without a word on the stack the slot still lies above */
 		w->sp += 8 * (u64)trampoline_words(w);
-	} else if (cp_config.dwarf) {
+	} else if (WALK_X86 && cp_config.dwarf) {
 		w->stop = find_rule(c, pc, &rule);
 		if (w->stop)
 			return 1;
@@ -449,6 +450,8 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
 {
 	w->returns = w->trampoline = w->breakpoint = 0;
+	if (!WALK_X86)
+		return;
 	if (!bpf_core_field_exists(task->utask) || !task->utask)
 		return;
 	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
@@ -492,6 +495,10 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
+#ifdef __TARGET_ARCH_arm64
+	if (arm64_registers(regs, &w->ip, &w->sp, &w->bp))
+		return true;
+#else
 	if (w->breakpoint) {
 		u8 byte = 0;
 
@@ -513,6 +520,7 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->reg[ROW_REG_R15] = regs->r15;
 	if (regs->cs == 0x33)
 		return true;
+#endif
 	w->stop = CP_STOP_COMPAT;
 	return false;
 }

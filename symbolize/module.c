@@ -12,6 +12,9 @@
 #include "symbolize/remote_symbols.h"
 #include "user/base/mem.h"
 
+/* A question about this part of a file's names is one about all of them: each question costs a process. */
+#define ALL_NAMES_FROM 4
+
 static struct module *module_new(const char *path, int root_fd)
 {
 	struct module *m = xzalloc(sizeof(*m));
@@ -81,6 +84,7 @@ void module__free(struct module *m)
 	symtab_free(&m->table);
 	lines_cache_free(&m->lines);
 	free(m->names);
+	starts_free(&m->starts);
 	free(m->path);
 	free(m->debug_path);
 	buf_free(&m->trail);
@@ -173,6 +177,7 @@ void module__close_files(struct module *m, const struct module_env *env)
 	module__load(m, env);
 	if (m->fd < 0)
 		return;
+	module__function_start(m, 0);
 	close_debug(m);
 	close(m->fd);
 	m->fd = -1;
@@ -267,6 +272,18 @@ const char *module__function(struct module *m, const struct module_env *env, uin
 	return m->names[at];
 }
 
+uint64_t module__function_start(struct module *m, uint64_t file_addr)
+{
+	uint64_t start;
+
+	if (!m->starts_read)
+		starts_read(&m->elf, &m->starts);
+	m->starts_read = true;
+	start = starts_find(&m->starts, file_addr);
+	/* what follows a function with a name is not a part of it */
+	return start && !symtab_find(&m->table, start) ? start : 0;
+}
+
 /* Where the debug information is, if it is anywhere: *e and a descriptor, or -1. */
 static int find_dwarf(struct module *m, const struct module_env *env)
 {
@@ -356,25 +373,66 @@ static int compare_addrs(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
-			  size_t cnt)
+/* Which ranges hold the addresses: 1 + its place, 0 = none. Returns how many still have no name. */
+static size_t find_functions(const struct module *m, const uint64_t *addrs, size_t cnt,
+			     uint32_t *ret)
 {
-	size_t *ranges = NULL, n = 0, cap = 0;
+	size_t nameless_cnt = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const struct range *r = symtab_find(&m->table, addrs[i]);
-		size_t at = r ? (size_t)(r - m->table.ranges.items) : 0;
 
-		if (!r || m->names[at])
+		ret[i] = r ? 1 + (uint32_t)(r - m->table.ranges.items) : 0;
+		nameless_cnt += r && !m->all_named && !m->names[ret[i] - 1];
+	}
+	return nameless_cnt;
+}
+
+static void read_all_names(struct module *m, const struct module_env *env)
+{
+	size_t *ranges = xcalloc(m->table.ranges.cnt + 1, sizeof(*ranges)), n = 0;
+
+	for (size_t i = 0; i < m->table.ranges.cnt; i++)
+		if (!m->names[i])
+			ranges[n++] = i;
+	m->all_named = true;
+	read_names(m, env, ranges, n);
+	free(ranges);
+}
+
+void module__functions(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		       size_t cnt, uint32_t *ret)
+{
+	size_t *ranges, n = 0, nameless_cnt;
+
+	module__load(m, env);
+	nameless_cnt = find_functions(m, addrs, cnt, ret);
+	if (!nameless_cnt)
+		return;
+	if (nameless_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
+		read_all_names(m, env);
+		return;
+	}
+	ranges = xcalloc(nameless_cnt, sizeof(*ranges));
+	for (size_t i = 0; i < cnt; i++) {
+		if (!ret[i] || m->names[ret[i] - 1])
 			continue;
-		m->names[at] = ""; /* it will be asked for once */
-		ranges = xgrow(ranges, &cap, n + 1, sizeof(*ranges));
-		ranges[n++] = at;
+		m->names[ret[i] - 1] = ""; /* it is asked for once */
+		ranges[n++] = ret[i] - 1;
 	}
 	for (size_t i = 0; i < n; i++)
 		m->names[ranges[i]] = NULL;
 	read_names(m, env, ranges, n);
 	free(ranges);
+}
+
+static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	uint32_t *functions = xcalloc(cnt, sizeof(*functions));
+
+	module__functions(m, env, addrs, cnt, functions);
+	free(functions);
 }
 
 static void prepare_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,

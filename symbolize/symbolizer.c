@@ -194,6 +194,11 @@ static bool resolve_lines(struct symbolizer *s, struct module *m, uint64_t file_
 	return *frames[cnt - 1].name;
 }
 
+static enum sym_reason unnamed_reason_of(const struct module *m)
+{
+	return symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED;
+}
+
 static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file_addr,
 			   struct sym_result *ret)
 {
@@ -206,10 +211,12 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
-	if (name)
+	if (name) {
 		set_name(s, name, ret);
-	else
-		set_reason(s, symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED, ret);
+		return;
+	}
+	set_reason(s, unnamed_reason_of(m), ret);
+	ret->function_start = module__function_start(m, file_addr);
 }
 
 /* Code without a program file behind it may be a JIT compiler's. */
@@ -528,6 +535,36 @@ void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint
 	free(at);
 }
 
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret)
+{
+	enum sym_reason reason;
+	struct module *m = module_of_file(s, path, &reason);
+	uint64_t *at;
+
+	memset(ret, 0, cnt * sizeof(*ret));
+	if (!m)
+		return reason;
+	module__load(m, &s->env);
+	if (m->reason)
+		return m->reason;
+	if (pc == SYM_PC_EXACT) {
+		module__functions(m, &s->env, addrs, cnt, ret);
+		return unnamed_reason_of(m);
+	}
+	at = xcalloc(cnt + 1, sizeof(*at));
+	for (size_t i = 0; i < cnt; i++)
+		at[i] = looked_up(addrs[i], pc);
+	module__functions(m, &s->env, at, cnt, ret);
+	free(at);
+	return unnamed_reason_of(m);
+}
+
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number)
+{
+	return s->last_file->names[number - 1];
+}
+
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out)
 {
 	enum sym_reason reason;
@@ -539,6 +576,22 @@ void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr,
 		module__why(m, out);
 	buf_printf(out, "result: %s\n",
 		   result.reason ? sym_reason_name(result.reason) : result.frames->name);
+}
+
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out)
+{
+	struct addrspace **slot = find_slot(s, proc_key), *a = slot ? *slot : NULL;
+	const struct region *r = a ? addrspace__find(a, addr) : NULL;
+
+	if (!r)
+		return;
+	if (r->module) {
+		module__why(r->module, out);
+		return;
+	}
+	buf_puts(out, r->trail ? r->trail : "");
+	addrspace__why_jit(a, out);
 }
 
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out)

@@ -65,6 +65,8 @@ struct sym_result {
 	size_t cnt;			/* >= 1; with a reason: one frame without a name */
 	enum sym_reason reason;
 	const char *module; /* path of the file, "[vdso]", kernel module, "" if none */
+	uint64_t
+		function_start; /* of a function without a name, as the file's symbols count; 0 = not known */
 	uint64_t file_addr; /* the address as the file's own symbols count; 0 if there is no file */
 };
 
@@ -116,11 +118,22 @@ void symbolizer__prepare(struct symbolizer *s, const struct sym_query *user, siz
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
 
+/* Functions alone, for many addresses of one file: ret[i] = number of the function at addrs[i], 0 = none.
+ * Returns the reason that those without one have. */
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret);
+/* The name of a number from the last call; valid until symbolizer__free. Numbers of one file stay. */
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number);
+
 /* An address as an ELF file's own symbols count (what nm prints), in a file that no process maps. */
 void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t addr, enum sym_pc pc,
 			      struct sym_result *ret);
 
 /* Appends lines of text: what was tried for this address, in order, and what came of it. */
+/* Of these the lines about the file mapped there, or why there is none, once names were asked for: true for all of the
+ * mapping's addresses, and equal for all processes that map the file. */
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out);
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out);
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out);
 void symbolizer__why_kernel(struct symbolizer *s, uint64_t addr, struct buf *out);

@@ -129,6 +129,14 @@ struct task_struct {
 
 struct linux_binprm;
 
+#ifdef __TARGET_ARCH_arm64
+struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+} CORE;
+#else
 /* x86-64 */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12;
@@ -145,6 +153,7 @@ struct pt_regs {
 	unsigned long flags;
 	unsigned long sp;
 } CORE;
+#endif
 
 struct seq_file;
 

@@ -290,13 +290,17 @@ def test_containers():
 
 
 def test_make():
-    """A real build, of a part of this project, with two jobs. Where a machine is busy with others, the kernel's run
-    time clock leaves out more (interrupts, the way into and out of a switch): that check is tried again."""
+    """A real build, of a part of this project, with two jobs. The kernel's run time clock leaves out what the host of
+    a virtual machine stole; that much is allowed for, and the check is tried again."""
     for i in range(TRIES):
         if one_make(i):
             return
         print(f"     make, try {i + 1}")
     check("running time of make within 1 % of rusage", False)
+
+
+def stolen_ns():
+    return int(open("/proc/stat").readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
 
 
 def one_make(number):
@@ -314,9 +318,11 @@ def one_make(number):
               "open(sys.argv[1], 'w').write(f'{os.getpid()} {round((u.ru_utime + u.ru_stime) * 1e9)}')\n"
               "sys.exit(os.waitstatus_to_exitcode(status))\n")
     note = os.path.join(DIR, "make.note")
+    stolen = stolen_ns()
     r = subprocess.run([PROGRAM, "record", "-q", "--no-svg", "-o", OUT, "--replace", "--per-thread", "--",
                         sys.executable, "-c", waiter, note, "make", "-s", "-j2", "-C", build],
                        capture_output=True, text=True)
+    stolen = stolen_ns() - stolen
     p = Profile(OUT)
     waiter_pid, true_ns = map(int, open(note).read().split())
     check("make's status is passed on", r.returncode == 2 and "Error 1" in r.stderr, r)
@@ -332,8 +338,10 @@ def one_make(number):
     ours_ns = running_ns(p, tids)
     books_ns = sum(num(t, "running_ns") for t in p.threads.values() if t["tid"] in tids)
     check("the sums are the threads' books", ours_ns == books_ns, (ours_ns, books_ns))
-    print(f"     running: {ours_ns / 1e6:.1f} ms, rusage {true_ns / 1e6:.1f} ms ({100 * (ours_ns / true_ns - 1):+.2f} %)")
-    return abs(ours_ns - true_ns) <= 0.01 * true_ns
+    kernel_ns = sum(num(t, "kernel_running_ns") for t in p.threads.values() if t["tid"] in tids)
+    print(f"     running: {ours_ns / 1e6:.1f} ms, rusage {true_ns / 1e6:.1f} ms ({100 * (ours_ns / true_ns - 1):+.2f} %), "
+          f"the kernel's account of these threads {100 * (kernel_ns / true_ns - 1):+.2f} %, stolen meanwhile {stolen / 1e6:.0f} ms")
+    return abs(kernel_ns - true_ns) <= 0.01 * true_ns and -0.01 * true_ns <= ours_ns - true_ns <= 0.01 * true_ns + stolen
 
 
 PHASES = """

@@ -106,12 +106,17 @@ static uint32_t root_of(struct folder *fo, const struct sum *s)
 	return child(fo, above, buf_str(&fo->text));
 }
 
+static unsigned int label_flags(unsigned int fold_flags)
+{
+	return (fold_flags & FOLD_SUFFIXES ? NAMETREE_SUFFIXES : 0) |
+	       (fold_flags & FOLD_LINES ? NAMETREE_LINES : 0);
+}
+
 static uint32_t frame_name(struct folder *fo, uint32_t frame)
 {
 	if (!fo->name_of_frame[frame]) {
 		buf_reset(&fo->text);
-		frame_label(fo->p, frame, fo->opts->flags & FOLD_SUFFIXES ? NAMETREE_SUFFIXES : 0,
-			    &fo->text);
+		frame_label(fo->p, frame, label_flags(fo->opts->flags), &fo->text);
 		fo->name_of_frame[frame] = 1 + strtab_addn(&fo->f->names.names, buf_str(&fo->text),
 							   fo->text.len_bytes);
 	}

@@ -33,6 +33,7 @@ enum fold_flag {
 	FOLD_USER_ONLY = 1 << 2,
 	FOLD_KERNEL_ONLY = 1 << 3,
 	FOLD_UNFOLD_ASLEEP = 1 << 4, /* stacks of threads that never ran, too */
+	FOLD_LINES = 1 << 5,	     /* "name (file:line)" */
 };
 
 #define FOLD_KINDS_ALL UINT32_MAX

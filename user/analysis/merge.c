@@ -70,6 +70,7 @@ static void map_mappings(struct merging *m)
 		struct index_iter it;
 
 		mp.path_sid = m->string[mp.path_sid];
+		mp.tried_sid = m->string[mp.tried_sid];
 		mp.process = m->process[mp.process];
 		it = index_find(&have, hash_bytes(&mp, sizeof(mp)));
 		for (; index_hit(&have, &it); index_next(&have, &it))

@@ -14,6 +14,7 @@
 #include "gen/causeprof.skel.h"
 #include "user/base/mem.h"
 #include "user/capture/capability.h"
+#include "user/capture/resume.h"
 #include "user/capture/sampler.h"
 #include "user/model/kinds.h"
 
@@ -40,6 +41,7 @@ struct kernel {
 	struct causeprof_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
+	struct resume resume;
 	struct spaces_sizes sizes;
 	void *maps[3]; /* rows, blocks, mappings */
 	size_t map_bytes[3];
@@ -94,6 +96,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.check_recalled = opts->sink == SINK_BOTH,
 		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
 		.wake_bytes = (uint32_t)ring_bytes / 4,
+		.finish = k->resume.way != RESUME_NOT,
 	};
 	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.cp_scratch, (uint32_t)(k->cpu_cnt * FAMILIES + 1));
@@ -173,6 +176,17 @@ static int note_viewer(struct kernel *k, struct err *err)
 	return 0;
 }
 
+/* Of the programs for the thread that resumes only the one that this kernel has a place for is loaded; of a function that
+ * fentry names, also the kprobe's, since fentry takes more than a name. */
+static void choose_resume(struct kernel *k)
+{
+	bpf_program__set_autoload(k->skel->progs.cp_resume_exit,
+				  k->resume.way == RESUME_SCHED_EXIT);
+	bpf_program__set_autoload(k->skel->progs.cp_resume_fentry, k->resume.way == RESUME_FENTRY);
+	bpf_program__set_autoload(k->skel->progs.cp_resume_kprobe,
+				  k->resume.way == RESUME_FENTRY || k->resume.way == RESUME_KPROBE);
+}
+
 static int try_load(struct kernel *k, const struct capture_opts *opts, bool symbols)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
@@ -181,6 +195,7 @@ static int try_load(struct kernel *k, const struct capture_opts *opts, bool symb
 	k->skel = causeprof_bpf__open_opts(&open_opts);
 	if (!k->skel)
 		return -errno;
+	choose_resume(k);
 	configure(k, opts);
 	k->has_symbols = symbols;
 	if (!symbols)
@@ -190,8 +205,12 @@ static int try_load(struct kernel *k, const struct capture_opts *opts, bool symb
 
 static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
 {
-	int rc;
+	int rc = opts->hook_finish ?
+			 resume_find(opts->btf_path, "/proc/kallsyms", &k->resume, err) :
+			 0;
 
+	if (rc)
+		return rc;
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(quiet);
 	rc = try_load(k, opts, opts->kernel_stacks);
@@ -205,6 +224,28 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 	if (!rc)
 		rc = set_cgroups(k, opts, err);
 	return rc ? rc : note_viewer(k, err);
+}
+
+static int attach_resume(struct kernel *k, struct err *err)
+{
+	if (k->resume.way == RESUME_NOT)
+		return 0;
+	if (k->resume.way == RESUME_SCHED_EXIT)
+		k->skel->links.cp_resume_exit = bpf_program__attach(k->skel->progs.cp_resume_exit);
+	if (k->resume.way == RESUME_FENTRY)
+		k->skel->links.cp_resume_fentry =
+			bpf_program__attach(k->skel->progs.cp_resume_fentry);
+	if (k->skel->links.cp_resume_exit || k->skel->links.cp_resume_fentry)
+		return 0;
+	if (k->resume.way == RESUME_FENTRY)
+		k->resume.way = RESUME_KPROBE;
+	if (k->resume.way == RESUME_KPROBE)
+		k->skel->links.cp_resume_kprobe = bpf_program__attach_kprobe(
+			k->skel->progs.cp_resume_kprobe, false, k->resume.function);
+	if (k->skel->links.cp_resume_kprobe)
+		return 0;
+	return err_errno(err, "--hook finish: cannot attach to %s (use --hook switch)",
+			 k->resume.way == RESUME_KPROBE ? k->resume.function : "sched_exit_tp");
 }
 
 static int attach_tracepoints(struct kernel *k, struct err *err)
@@ -242,6 +283,8 @@ int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *siz
 	k->sizes = *sizes;
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	rc = load(k, opts, err);
+	if (!rc) /* first, so that no switch is without it */
+		rc = attach_resume(k, err);
 	if (!rc)
 		rc = attach_tracepoints(k, err);
 	if (!rc)
@@ -489,6 +532,11 @@ uint64_t kernel__map_bytes(const struct kernel *k)
 
 	bpf_object__for_each_map(map, k->skel->obj) bytes += memlock_bytes(bpf_map__fd(map));
 	return bytes;
+}
+
+const char *kernel__hook(const struct kernel *k, char *text, size_t size_bytes)
+{
+	return resume_words(&k->resume, text, size_bytes);
 }
 
 const char *kernel__sampling(const struct kernel *k)

@@ -55,6 +55,8 @@ void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 void kernel__cost(const struct kernel *k, struct cp_cost *total);
 uint64_t kernel__map_bytes(const struct kernel *k);
 const char *kernel__sampling(const struct kernel *k); /* "cycles", "cpu-clock", "" */
+/* Which programs follow the switches, in words; the caller's text of size_bytes. */
+const char *kernel__hook(const struct kernel *k, char *text, size_t size_bytes);
 uint64_t kernel__sample_period_ns(const struct kernel *k);
 
 #endif

@@ -35,11 +35,13 @@ struct capture_opts {
 	uint64_t min_ns, max_ns; /* waits outside are [filtered]; max_ns 0 = no limit */
 	uint32_t kind_mask;	 /* bit per enum kind; others are [filtered] */
 	enum sink sink;
+	bool hook_finish; /* stacks are walked by the thread that resumes, not by the one that leaves */
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
 	uint64_t slice_ns; /* 0 = one sum for all of the window */
 	bool user_stacks, kernel_stacks;
-	bool frame_pointers;	/* do not use unwind rows */
+	bool lines;	     /* inlined functions, source files and lines from debug information */
+	bool frame_pointers; /* do not use unwind rows */
 	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
 	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
 	bool raw_events;	/* keep what the state machine was told, for session__put_raw */

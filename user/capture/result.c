@@ -63,6 +63,7 @@ static struct frame make_frame(struct builder *b, const struct sym_result *r, si
 	f.file_sid = profile__string(b->p, sf->file);
 	f.line = sf->line;
 	f.reason = (uint8_t)r->reason;
+	f.function = r->function_start;
 	if (sf->jit)
 		f.kind = FRAME_JIT;
 	if (sf->inlined) {
@@ -580,6 +581,7 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 	add_sums(&b);
 	add_intervals(&b);
 	add_losses(&b);
+	code_maps_note_tried(&b.maps, p, in->symbolizer);
 	builder_fini(&b);
 	return profile__check(p, err);
 }

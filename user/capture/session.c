@@ -25,6 +25,7 @@
 #include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
+#include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
 
@@ -303,7 +304,7 @@ static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
-	struct sym_opts sym_opts = { .debuginfod = true };
+	struct sym_opts sym_opts = { .debuginfod = true, .lines = opts->lines };
 	int rc;
 
 	s->opts = opts;
@@ -536,6 +537,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
+	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
 
 	next_phase(s, "read sums");
@@ -554,7 +556,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
 	fill_header(s, &p->header);
-	p->header.hook_sid = profile__string(p, "switch");
+	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
 	next_phase(s, "names and profile");
 	if (!rc)

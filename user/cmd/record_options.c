@@ -25,6 +25,7 @@ enum unwind {
 };
 
 static const char *const unwind_choices[] = { "auto", "dwarf", "fp", NULL };
+static const char *const hook_choices[] = { "switch", "finish", NULL };
 
 #define OFF(member) offsetof(struct record_opts, member)
 
@@ -73,8 +74,13 @@ const struct opt record_options[] = {
 	{ "unwind", 0, OPT_CHOICE, OFF(unwind), "HOW",
 	  "How user stacks are walked: auto or dwarf (unwind rows), fp (frame pointers)", 0, 0,
 	  unwind_choices },
+	{ "hook", 0, OPT_CHOICE, OFF(hook), "WHEN",
+	  "When the stack of a wait is walked: switch (the thread leaves its CPU) or finish (it goes on)",
+	  0, 0, hook_choices },
 	{ "user-stacks-only", 'U', OPT_FLAG, OFF(user_only), NULL, "No kernel stacks" },
 	{ "kernel-stacks-only", 'K', OPT_FLAG, OFF(kernel_only), NULL, "No user stacks" },
+	{ "lines", 0, OPT_FLAG, OFF(capture.lines), NULL,
+	  "Note inlined functions, source files and lines, where there is debug information" },
 	{ "per-thread", 0, OPT_FLAG, OFF(capture.per_thread), NULL,
 	  "Keep the sums of each thread apart" },
 	{ "slice", 0, OPT_SECONDS, OFF(capture.slice_ns), "TIME",
@@ -295,6 +301,7 @@ static int fill_capture(struct record_opts *o, struct err *err)
 	c->user_stacks = !o->kernel_only;
 	c->kernel_stacks = !o->user_only;
 	c->frame_pointers = o->unwind == UNWIND_FP;
+	c->hook_finish = o->hook == 1;
 	c->raw_events = o->raw_path;
 	return rc;
 }

@@ -20,7 +20,7 @@ struct record_opts {
 	bool quiet, verbose, replace, folded, delimiter, annotate;
 	double max_overhead_percent;
 	const char *comm, *state, *output, *kinds, *raw_path;
-	int unwind;
+	int unwind, hook;
 	struct capture_cgroup
 		*cgroups; /* what capture.cgroups points to, with its directories; owned */
 	char **command;	  /* what stands behind "--", borrowed from argv; NULL: none */

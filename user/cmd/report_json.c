@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "user/analysis/totals.h"
-#include "user/analysis/unnamed.h"
 #include "user/base/mem.h"
 #include "user/model/container.h"
 #include "user/cmd/report.h"
@@ -234,28 +233,6 @@ static void put_stacks(struct json *j, const struct profile *p, const struct rep
 	fold_free(&f);
 }
 
-static void put_unnamed(struct json *j, const struct profile *p)
-{
-	struct unnamed *items;
-	size_t cnt = unnamed_list(p, &items);
-
-	json_begin_array(j, "unnamed");
-	for (size_t i = 0; i < cnt; i++) {
-		const struct unnamed *u = &items[i];
-
-		json_begin_object(j, NULL);
-		json_str(j, "reason",
-			 u->mark_sid ? profile__str(p, u->mark_sid) : model_name_reason(u->reason));
-		put_str(j, p, "file", u->file_sid);
-		json_u64(j, "frame_cnt", u->frame_cnt);
-		json_u64(j, "lowest_addr", u->first_addr);
-		json_u64(j, "ns", u->ns);
-		json_end_object(j);
-	}
-	json_end_array(j);
-	free(items);
-}
-
 void report__put_json(const struct profile *p, const struct report_opts *o, struct buf *out)
 {
 	struct totals t;
@@ -270,7 +247,7 @@ void report__put_json(const struct profile *p, const struct report_opts *o, stru
 	put_losses(&j, p);
 	put_stacks(&j, p, o, t.sample_cnt);
 	put_threads(&j, p);
-	put_unnamed(&j, p);
+	report__json_unnamed(p, &j);
 	if (p->header.slice_ns)
 		report__json_slices(p, &j);
 	if (o->tree)

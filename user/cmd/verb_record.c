@@ -208,8 +208,9 @@ static int fill_outputs(const struct record_opts *o, struct output_opts *out, st
 	if (o->kinds && fold_parse_kinds(o->kinds, &out->form.opts.kinds, err))
 		return -EINVAL;
 	out->form.show_kinds = out->form.opts.kinds & (out->form.opts.kinds - 1);
-	out->form.opts.flags =
-		(o->annotate ? FOLD_SUFFIXES : 0) | (o->delimiter ? FOLD_DELIMITER : 0);
+	out->form.opts.flags = (o->annotate ? FOLD_SUFFIXES : 0) |
+			       (o->delimiter ? FOLD_DELIMITER : 0) |
+			       (o->capture.lines ? FOLD_LINES : 0);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ struct settings {
 	uint64_t top_cnt, width_cols;
 	double min_percent;
 	const char *kinds;
-	bool threads, tree, slices, unknown, json, annotate, unfold_asleep;
+	bool threads, tree, slices, unknown, json, lines, annotate, unfold_asleep;
 	int root;
 };
 
@@ -39,6 +39,8 @@ static const struct opt options[] = {
 	  0, 0, fold_root_words },
 	{ "min-share", 0, OPT_F64, AT(min_percent), "PERCENT",
 	  "Leave out smaller branches of a tree (default 1)", 0, 100, NULL },
+	{ "lines", 0, OPT_FLAG, AT(lines), NULL,
+	  "Add the source file and line to frames that have them (record --lines, symbolize --lines)" },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
 	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python", 0, 0, NULL },
 	{ "unfold-asleep", 0, OPT_FLAG, AT(unfold_asleep), NULL,
@@ -60,8 +62,8 @@ static int parse(int argc, char **argv, struct settings *s, struct report_opts *
 	if (s->kinds && fold_parse_kinds(s->kinds, &o->fold.kinds, err))
 		return STATUS_USAGE;
 	o->fold.root = (enum fold_root)s->root;
-	o->fold.flags =
-		(s->annotate ? FOLD_SUFFIXES : 0) | (s->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
+	o->fold.flags = (s->annotate ? FOLD_SUFFIXES : 0) | (s->lines ? FOLD_LINES : 0) |
+			(s->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
 	o->width_cols = s->width_cols ? s->width_cols : summary__terminal_cols(STDOUT_FILENO);
 	if (!o->width_cols)
 		o->width_cols = SUMMARY_WIDTH_DEFAULT;

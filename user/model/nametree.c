@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,18 @@ static void put_place(const struct profile *p, const struct frame *f, struct buf
 		buf_printf(out, ":%u", f->line);
 }
 
+static void put_suffix(const struct frame *f, struct buf *out)
+{
+	if (f->flags & FRAME_INLINED)
+		buf_puts(out, "_[i]");
+	else if (f->kind == FRAME_KERNEL)
+		buf_puts(out, "_[k]");
+	else if (f->kind == FRAME_JIT)
+		buf_puts(out, "_[j]");
+	else if (f->kind == FRAME_INTERPRETED)
+		buf_puts(out, "_[p]");
+}
+
 void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, struct buf *out)
 {
 	const struct frame *f = &p->frames.items[frame];
@@ -88,6 +101,8 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 		buf_puts(out, *name ? name : "[unknown]");
 		if (f->module_sid)
 			buf_printf(out, " %s", profile__str(p, f->module_sid));
+		if (f->function && !(flags & NAMETREE_NO_ADDRESSES))
+			buf_printf(out, "+0x%" PRIx64, f->function);
 	} else if (flags & NAMETREE_NO_ADDRESSES) {
 		put_without_addresses(out, name);
 	} else {
@@ -95,16 +110,10 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 	}
 	if (f->kind == FRAME_INTERPRETED && f->file_sid)
 		put_place(p, f, out);
-	if (!(flags & NAMETREE_SUFFIXES))
-		return;
-	if (f->flags & FRAME_INLINED)
-		buf_puts(out, "_[i]");
-	else if (f->kind == FRAME_KERNEL)
-		buf_puts(out, "_[k]");
-	else if (f->kind == FRAME_JIT)
-		buf_puts(out, "_[j]");
-	else if (f->kind == FRAME_INTERPRETED)
-		buf_puts(out, "_[p]");
+	else if (flags & NAMETREE_LINES && f->line && f->file_sid)
+		buf_printf(out, " (%s:%" PRIu32 ")", profile__str(p, f->file_sid), f->line);
+	if (flags & NAMETREE_SUFFIXES)
+		put_suffix(f, out);
 }
 
 /* Where the stacks of the profile are in the tree, below one process name after the other. */
