@@ -22,7 +22,8 @@ static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t
 
 	if (len_bytes < sizeof(*e) || e->id >= STACK_IDS_MAX || !e->id)
 		return false;
-	want_bytes = sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]);
+	want_bytes = sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]) +
+		     e->python_cnt * sizeof(struct cp_python_frame);
 	if (len_bytes < want_bytes)
 		return false;
 	if (e->id >= ev->stack_cap) {
@@ -34,6 +35,8 @@ static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t
 	copy = arena_alloc(&ev->arena, want_bytes);
 	memcpy(copy, e, want_bytes);
 	ev->stacks[e->id] = copy;
+	if (copy->python_cnt && ev->python_seen)
+		ev->python_seen(ev->ctx, ev, copy);
 	return true;
 }
 

@@ -41,6 +41,8 @@ struct events {
 	uint64_t bad_cnt; /* records that make no sense: a loss, in result_build */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* called for each new stack with Python frames; borrowed for as long as the events live */
+	void (*python_seen)(void *ctx, struct events *ev, const struct cp_event_stack *e);
 	/* a cgroup was made; a process came into a watched one */
 	void (*cgroup_seen)(void *ctx, uint64_t id, const char *path);
 	void (*moved_in)(void *ctx);

@@ -355,6 +355,14 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 	return 0;
 }
 
+int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_python *python,
+			   struct err *err)
+{
+	if (bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_pythons), &space, python, BPF_ANY))
+		return err_errno(err, "cannot publish a Python interpreter");
+	return 0;
+}
+
 /* What it writes is appended to *out; NULL: it writes nothing. */
 static int run_iterator(struct bpf_program *program, struct buf *out, struct err *err)
 {

@@ -21,6 +21,8 @@
 #include "user/capture/cgroups.h"
 #include "user/capture/events.h"
 #include "user/capture/kernel.h"
+#include "user/capture/kernel_symbols.h"
+#include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
 #include "user/capture/resume.h"
@@ -46,6 +48,7 @@ struct session {
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
 	struct events events;
+	struct python_names *python_names;
 	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
@@ -114,10 +117,26 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	}
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
+	/* without room for its interpreter a process still has native stacks */
+	if (!rc && range.python &&
+	    kernel__publish_python(s->kernel, p->space,
+				   &spaces__python(s->spaces, p->space)->kernel, NULL))
+		range.python = 0;
 	if (!rc)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
 		s->unpublished_cnt++;
+}
+
+/* Names of functions are read while the process has them. */
+static void python_seen(void *ctx, struct events *ev, const struct cp_event_stack *e)
+{
+	struct session *s = ctx;
+	const struct event_process *p = events_process(ev, e->process);
+	const struct python_layout *l = p ? spaces__python(s->spaces, p->space) : NULL;
+
+	if (l)
+		python_names__stack(s->python_names, e, l, p->event.tgid);
 }
 
 static void cgroup_seen(void *ctx, uint64_t id, const char *path)
@@ -269,44 +288,15 @@ static void begin_detach(void *ctx)
 		s->kernel = NULL;
 }
 
-/* A record of the kernel's; false: cut off. */
-static bool take_symbol(const struct buf *records, size_t *at, struct kallsyms_sieve *sieve)
-{
-	struct kallsyms_symbol symbol;
-	size_t left_bytes = records->len_bytes - *at;
-	char owner[CP_KSYM_OWNER_BYTES + 2];
-	const char *name;
-	struct cp_ksym k;
-
-	if (left_bytes < sizeof(k))
-		return false;
-	memcpy(&k, records->data + *at, sizeof(k));
-	if (left_bytes - sizeof(k) < (size_t)k.name_bytes + k.owner_bytes || !k.name_bytes ||
-	    k.owner_bytes > CP_KSYM_OWNER_BYTES)
-		return false;
-	name = records->data + *at + sizeof(k);
-	symbol = (struct kallsyms_symbol){ .addr = k.addr, .type = k.type, .name = name };
-	symbol.name_bytes = k.name_bytes - 1;
-	symbol.owner = owner;
-	if (k.owner_bytes)
-		symbol.owner_bytes = (size_t)snprintf(owner, sizeof(owner), "[%.*s]",
-						      k.owner_bytes - 1, name + k.name_bytes);
-	kallsyms_sieve__add(sieve, &symbol);
-	*at += sizeof(k) + k.name_bytes + k.owner_bytes;
-	return true;
-}
-
 static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
 			  struct kallsyms_sieve *sieve)
 {
 	struct session *s = ctx;
 	struct buf records = { 0 };
-	size_t at = 0;
 	int rc = s->kernel ? kernel__symbols(s->kernel, wanted, cnt, &records) : -ENOTSUP;
 
-	while (!rc && at < records.len_bytes)
-		if (!take_symbol(&records, &at, sieve))
-			rc = -EPROTO;
+	if (!rc)
+		rc = kernel_symbols_take(&records, sieve);
 	buf_free(&records);
 	return rc;
 }
@@ -333,7 +323,9 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	sym_opts.kernel_ctx = s;
 	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
+	s->python_names = python_names__new();
 	s->events.process_seen = process_seen;
+	s->events.python_seen = python_seen;
 	s->events.cgroup_seen = cgroup_seen;
 	s->events.moved_in = moved_in;
 	s->events.ctx = s;
@@ -541,7 +533,10 @@ static void end_detach(struct session *s)
 
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
-	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
+	struct result_input in = { .events = &s->events,
+				   .symbolizer = s->symbolizer,
+				   .spaces = s->spaces,
+				   .python_names = s->python_names };
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
@@ -596,5 +591,6 @@ void session__close(struct session *s)
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
+	python_names__free(s->python_names);
 	free(s);
 }

@@ -18,6 +18,8 @@
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
+#include "user/capture/mapped_file.h"
+#include "user/capture/pythons.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
@@ -65,15 +67,19 @@ struct spaces {
 	uint32_t batch_files_max;
 	bool preparing;
 	bool without_rows;
+	struct pythons *pythons;
 	struct spaces_stats stats;
 };
 
-static const sandbox_handler handlers[SANDBOX_KIND_MAX] = { [SANDBOX_ROWS] = rows_sandbox_handler };
+static const sandbox_handler handlers[SANDBOX_KIND_MAX] = {
+	[SANDBOX_ROWS] = rows_sandbox_handler, [SANDBOX_PYTHON] = python_sandbox_handler
+};
 
 struct spaces *spaces__new(void)
 {
 	struct spaces *s = xzalloc(sizeof(*s));
 
+	s->pythons = pythons__new();
 	s->batch_files_max = 1;
 	if (sandbox_open(handlers, &s->sandbox, NULL))
 		s->sandbox = NULL; /* files then have no rows, which the statistics show */
@@ -91,28 +97,6 @@ static int compile(struct spaces *s, int fd, struct row_table *ret)
 	s->sandbox = NULL;
 	rc = sandbox_open(handlers, &s->sandbox, NULL);
 	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
-}
-
-/* The file behind a mapping: through map_files, which is the mapped file itself whatever became of its
- * path; else by path inside the process's root, if it is still the same file. */
-static int open_mapped(pid_t pid, const struct maps_entry *e)
-{
-	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
-			       (unsigned long)e->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 static uint64_t now_ns(void)
@@ -279,6 +263,7 @@ void spaces__free(struct spaces *s)
 			sandbox_give_up(s->sandbox, &s->batches[i].ticket);
 	}
 	sandbox_close(s->sandbox);
+	pythons__free(s->pythons);
 	for (size_t i = 0; i < s->file_cnt; i++)
 		rows_free(&s->files[i].table);
 	free(s->files);
@@ -313,7 +298,7 @@ static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
 		return find_file(s, &st, -1);
 	if (!e->inode)
 		return -1;
-	fd = open_mapped(pid, e);
+	fd = mapped_file_open(pid, e);
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
@@ -478,10 +463,16 @@ int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symboliz
 	}
 	symbolizer__add_process(sym, space, pid, &maps, NULL);
 	*ret = (struct cp_range){ .mapping = first, .mapping_cnt = s->mapping_cnt - first };
+	ret->python = pythons__add(s->pythons, s->sandbox, space, pid, &maps);
 	s->stats.publish_cnt++;
 out:
 	maps_free(&maps);
 	return rc;
+}
+
+const struct python_layout *spaces__python(const struct spaces *s, uint32_t space)
+{
+	return pythons__layout(s->pythons, space);
 }
 
 struct spaces_stats spaces__stats(const struct spaces *s)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "bpf/events.h"
+#include "symbolize/python_layout.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/err.h"
 
@@ -46,6 +47,10 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
  * full); the space then has no rows. O(mappings + new rows). */
 int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
 		    struct cp_range *ret, struct err *err);
+
+/* The Python interpreter of an address space, if ret->python said that it has one; borrowed until the next
+ * spaces__publish. */
+const struct python_layout *spaces__python(const struct spaces *s, uint32_t space);
 
 struct spaces_stats {
 	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
