@@ -8,9 +8,11 @@
 
 #include "user/base/hash.h"
 #include "user/base/mem.h"
+#include "user/model/kinds.h"
 
 enum {
-	STACK_IDS_MAX = 1 << 26
+	STACK_IDS_MAX = 1 << 26,
+	PROCESS_IDS_MAX = 1 << 26,
 };
 
 static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
@@ -52,7 +54,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 {
 	struct event_process *p;
 
-	if (len_bytes < sizeof(*e) || !e->process)
+	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX)
 		return false;
 	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
 	p = &ev->processes[ev->process_cnt];
@@ -67,7 +69,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 
 static bool take_interval(struct events *ev, const struct cp_event_interval *e, size_t len_bytes)
 {
-	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns)
+	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns || !e->kind || e->kind >= KIND_MAX)
 		return false;
 	if (ev->sums)
 		interval_sums__add(ev->sums, e);
