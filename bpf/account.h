@@ -92,6 +92,12 @@ struct account_switch {
 	__u8 pad;
 };
 
+/* Whether what happens now is to be counted. */
+ACCOUNT_INLINE int account_in_window(const struct account_window *w, __u64 now_ns)
+{
+	return now_ns >= w->start_ns && now_ns < w->end_ns;
+}
+
 ACCOUNT_INLINE __u32 account_kind_of(const struct account *a)
 {
 	return a->kind & ~(__u32)ACCOUNT_BY_CENSUS;
@@ -243,7 +249,7 @@ ACCOUNT_INLINE int account_switch_in(struct account *a, const struct account_win
 	account_split(a, w, sw->now_ns, first, second);
 	a->since_ns = sw->now_ns;
 	a->kind = ACCOUNT_RUNNING;
-	if (sw->now_ns >= w->start_ns && sw->now_ns < w->end_ns)
+	if (account_in_window(w, sw->now_ns))
 		a->ran = 1;
 	return unseen;
 }

@@ -27,7 +27,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 	u32 zero = 0;
 
 	cost = bpf_map_lookup_elem(&cp_costs, &zero);
-	if (!t || !cost || now_ns < cp_window.start_ns || now_ns >= cp_window.end_ns)
+	if (!t || !cost || !account_in_window(&cp_window, now_ns))
 		return 0;
 	if (cost->in_switch) { /* from an NMI; its running time waits for the next sample */
 		lose(CP_LOSS_SAMPLE_SKIPPED, 0);

@@ -60,7 +60,7 @@ static __always_inline void count_switch(struct cp_thread *t, struct task_struct
 	bool voluntary = nvcsw != t->nvcsw;
 
 	t->nvcsw = nvcsw;
-	if (now_ns < cp_window.start_ns || now_ns >= cp_window.end_ns)
+	if (!account_in_window(&cp_window, now_ns))
 		return;
 	if (voluntary)
 		t->voluntary_cnt++;
@@ -227,8 +227,7 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 		sw.on_rq = prev->on_rq == 1;
 		if (bpf_core_field_exists(prev->se.sched_delayed))
 			sw.sched_delayed = prev->se.sched_delayed;
-		cost->target_switches +=
-			sw.now_ns >= cp_window.start_ns && sw.now_ns < cp_window.end_ns;
+		cost->target_switches += account_in_window(&cp_window, sw.now_ns);
 		leave(ctx, out, prev, &sw);
 	}
 	cost->in_switch = 0;

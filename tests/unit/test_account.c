@@ -161,6 +161,15 @@ static void test_edges_of_window(void **state)
 	assert_int_equal(p.flags, ACCOUNT_CUT_START | ACCOUNT_CUT_END);
 }
 
+static void test_in_window(void **state)
+{
+	(void)state;
+	assert_false(account_in_window(&wide, wide.start_ns - 1));
+	assert_true(account_in_window(&wide, wide.start_ns));
+	assert_true(account_in_window(&wide, wide.end_ns - 1));
+	assert_false(account_in_window(&wide, wide.end_ns));
+}
+
 static void test_sample_carries_all(void **state)
 {
 	struct account a = running_since(2000);
@@ -420,6 +429,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_edges_of_window),
+		cmocka_unit_test(test_in_window),
 		cmocka_unit_test(test_sample_carries_all),
 		cmocka_unit_test(test_unseen_switch_in),
 		cmocka_unit_test(test_unseen_switch_in_clock_behind),
