@@ -21,6 +21,7 @@ enum cp_event_kind {
 	CP_EVENT_INTERVAL = 3, /* one piece of time (--intervals) */
 	CP_EVENT_PROCESS = 4,  /* a process, or a new generation of its code */
 	CP_EVENT_RAW = 5,      /* what bpf/account.h is told, to replay it elsewhere */
+	CP_EVENT_END = 6,      /* the last of a process */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
@@ -93,6 +94,12 @@ struct cp_event_process {
 	__u64 start_ns; /* CLOCK_BOOTTIME */
 	__u64 time_ns;	/* when this generation began */
 	char comm[CP_COMM_BYTES];
+};
+
+struct cp_event_end {
+	__u8 event;
+	__u8 pad[3];
+	__u32 process; /* its last generation */
 };
 
 /* Running time waits for the thread's next sample, which all of it is booked on. */
@@ -232,6 +239,7 @@ struct cp_cost {
 _Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
 _Static_assert(sizeof(struct cp_event_process) == 64, "wire format");
+_Static_assert(sizeof(struct cp_event_end) == 8, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");
 _Static_assert(sizeof(struct cp_sum_key) == 24, "map key");

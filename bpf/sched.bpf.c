@@ -159,7 +159,8 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 		bury(t, task, sw->now_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
-		t->process = p ? p->id : 0;
+		if (p) /* else it is forgotten already: the thread's last steps */
+			t->process = p->id;
 		t->stack = stack_of_current(ctx, task, 0, p);
 	}
 	account_done(t, sw->now_ns);
@@ -307,9 +308,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	return 0;
 }
 
-/* A dead thread is thrown away. One whose last switch was not seen died when the kernel's run time clock stopped. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(cp_free, struct task_struct *task)
+/* A thread whose last switch was not seen died when the kernel's run time clock stopped. */
+static __always_inline void bury_unseen(struct task_struct *task)
 {
 	struct account_switch sw = { .prev_state = STATE_DEAD };
 	struct cp_thread *t = thread_of(task);
@@ -318,7 +318,7 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	u32 by_census;
 
 	if (!t || t->reported || t->account.kind == ACCOUNT_NONE || t->account.kind == ACCOUNT_DEAD)
-		return 0;
+		return;
 	by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	sw.ran_ns = ran_ns_of(t, task);
 	sw.now_ns = t->account.since_ns + sw.ran_ns;
@@ -328,7 +328,7 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	if (!may_account(t, sw.now_ns)) {
 		if (t->done)
 			bury(t, task, sw.now_ns);
-		return 0;
+		return;
 	}
 	put_raw(t, CP_RAW_OUT, &sw, sw.prev_state);
 	if (cp_account_out(t, &sw, &pieces)) {
@@ -343,6 +343,14 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	count_switch(t, task, sw.now_ns);
 	bury(t, task, sw.now_ns);
 	account_done(t, sw.now_ns);
+}
+
+/* A dead thread is thrown away. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(cp_free, struct task_struct *task)
+{
+	bury_unseen(task);
+	process_ended(task);
 	return 0;
 }
 

@@ -71,6 +71,7 @@ struct cp_loss cp_loss[CP_LOSS_CNT] __weak = {};
 __u32 cp_viewer_level __weak = 0; /* nesting of the PID namespace that causeprof runs in */
 __u32 cp_next_process __weak = 0;
 __u32 cp_next_stack __weak = 0;
+__u32 cp_sum_cnt __weak = 0; /* keys that ever came into cp_sums */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

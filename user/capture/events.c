@@ -62,6 +62,23 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	return true;
 }
 
+/* All generations of the process: what it was before its last exec or dlopen cannot come back either. */
+static bool take_end(struct events *ev, const struct cp_event_end *e, size_t len_bytes)
+{
+	struct event_process *last, *p;
+
+	if (len_bytes < sizeof(*e))
+		return false;
+	last = events_process(ev, e->process);
+	for (p = last; p && !p->ended;) {
+		p->ended = true;
+		p = p->event.why == CP_PROCESS_FORK ? NULL : events_process(ev, p->event.before);
+	}
+	if (last && ev->process_ended)
+		ev->process_ended(ev->ctx, ev, last);
+	return true;
+}
+
 static bool take_interval(struct events *ev, const struct cp_event_interval *e, size_t len_bytes)
 {
 	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns)
@@ -101,6 +118,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 			break;
 		case CP_EVENT_PROCESS:
 			good = take_process(ev, data, len_bytes);
+			break;
+		case CP_EVENT_END:
+			good = take_end(ev, data, len_bytes);
 			break;
 		case CP_EVENT_RAW:
 			good = take_raw(ev, data, len_bytes);

@@ -19,6 +19,8 @@ struct event_process {
 	struct cp_event_process event;
 	uint32_t space;		      /* whose mappings it has */
 	uint32_t exe_sid, cgroup_sid; /* in events.strings */
+	bool left;		      /* its space */
+	bool ended;		      /* and all generations of the process */
 };
 
 struct events {
@@ -40,6 +42,8 @@ struct events {
 	uint64_t bad_cnt; /* records that make no sense */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* called when the last generation of a process has ended */
+	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
 	void *ctx;
 };
 

@@ -97,6 +97,10 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
 	bpf_map__set_value_size(k->skel->maps.cp_mappings,
 				k->sizes.mapping_cnt * (uint32_t)sizeof(struct cp_mapping));
+	if (opts->process_cnt_max) {
+		bpf_map__set_max_entries(k->skel->maps.cp_processes, opts->process_cnt_max);
+		bpf_map__set_max_entries(k->skel->maps.cp_ranges, opts->process_cnt_max);
+	}
 	if (opts->stack_cnt_max) {
 		bpf_map__set_max_entries(k->skel->maps.cp_stacks, (uint32_t)opts->stack_cnt_max);
 		bpf_map__set_max_entries(k->skel->maps.cp_sums, (uint32_t)opts->stack_cnt_max * 4);
@@ -254,6 +258,11 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 	return 0;
 }
 
+void kernel__unpublish(struct kernel *k, uint32_t space)
+{
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space);
+}
+
 static int run_iterator(struct bpf_program *program, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
@@ -344,6 +353,40 @@ int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **val
 		in = &batch;
 	} while (!rc);
 	return 0;
+}
+
+void kernel__fill(const struct kernel *k, struct kernel_fill *ret)
+{
+	*ret = (struct kernel_fill){
+		.sum_cnt = __atomic_load_n(&k->skel->bss->cp_sum_cnt, __ATOMIC_RELAXED),
+		.sum_cnt_max = bpf_map__max_entries(k->skel->maps.cp_sums),
+		.stack_cnt = __atomic_load_n(&k->skel->bss->cp_next_stack, __ATOMIC_RELAXED),
+		.stack_cnt_max = bpf_map__max_entries(k->skel->maps.cp_stacks),
+	};
+}
+
+/* A batch stops at a key that is not there. */
+static void forget(int fd, char *keys, size_t key_bytes, size_t cnt)
+{
+	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
+
+	for (size_t at = 0; at < cnt;) {
+		uint32_t n = (uint32_t)(cnt - at);
+
+		if (bpf_map_delete_batch(fd, keys + at * key_bytes, &n, &opts))
+			n++;
+		at += n;
+	}
+}
+
+void kernel__forget_sums(struct kernel *k, struct cp_sum_key *keys, size_t cnt)
+{
+	forget(bpf_map__fd(k->skel->maps.cp_sums), (char *)keys, sizeof(*keys), cnt);
+}
+
+void kernel__forget_stacks(struct kernel *k, struct cp_stack_key *keys, size_t cnt)
+{
+	forget(bpf_map__fd(k->skel->maps.cp_stacks), (char *)keys, sizeof(*keys), cnt);
 }
 
 void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)

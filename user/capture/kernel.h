@@ -31,6 +31,7 @@ int kernel__mappings(struct kernel *k, uint64_t **rows, uint32_t **blocks,
 		     struct cp_mapping **mappings, struct err *err); /* borrowed */
 int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *range,
 		    struct err *err);
+void kernel__unpublish(struct kernel *k, uint32_t space);
 int kernel__census(struct kernel *k, enum census census, struct err *err);
 void kernel__set_window(struct kernel *k, const struct account_window *w);
 
@@ -42,6 +43,15 @@ int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is 
 /* All sums: arrays owned by the caller. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
+/* How full the maps of sums and stacks would be if nothing had been taken out of them, and their sizes. */
+struct kernel_fill {
+	uint32_t sum_cnt, sum_cnt_max;
+	uint32_t stack_cnt, stack_cnt_max;
+};
+void kernel__fill(const struct kernel *k, struct kernel_fill *ret);
+/* Takes keys out; those that are not there are skipped. */
+void kernel__forget_sums(struct kernel *k, struct cp_sum_key *keys, size_t cnt);
+void kernel__forget_stacks(struct kernel *k, struct cp_stack_key *keys, size_t cnt);
 void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);

@@ -29,11 +29,12 @@ struct capture_opts {
 	bool keep_intervals; /* in the profile */
 	bool per_thread;
 	bool user_stacks, kernel_stacks;
-	bool frame_pointers;	/* do not use unwind rows */
-	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
-	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
-	bool raw_events;	/* keep what the state machine was told, for session__put_raw */
-	const char *btf_path;	/* NULL = the running kernel's */
+	bool frame_pointers;	  /* do not use unwind rows */
+	uint64_t stack_cnt_max;	  /* distinct stacks; 0 = the default */
+	uint32_t process_cnt_max; /* processes at a time; 0 = the default */
+	uint64_t ring_bytes;	  /* 0 = the default; rounded up to a power of two */
+	bool raw_events;	  /* keep what the state machine was told, for session__put_raw */
+	const char *btf_path;	  /* NULL = the running kernel's */
 };
 
 #endif

@@ -17,6 +17,7 @@
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/events.h"
+#include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
 #include "user/capture/result.h"
 #include "symbolize/handlers.h"
@@ -38,10 +39,11 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct events events;
+	struct harvest harvest;
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
+	uint64_t unpublished_cnt; /* processes that got no unwind rows for want of room */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -78,11 +80,30 @@ static uint32_t read_cgroup(struct strtab *strings, uint32_t pid)
 	return sid;
 }
 
+/* A process generation needs its space no more. Room that nobody points to is used again. */
+static void leave_space(struct session *s, struct event_process *p)
+{
+	if (p->left)
+		return;
+	p->left = true;
+	if (spaces__drop(s->spaces, p->space))
+		kernel__unpublish(s->kernel, p->space);
+}
+
+static void process_ended(void *ctx, struct events *ev, struct event_process *p)
+{
+	struct session *s = ctx;
+
+	leave_space(s, p);
+	/* in a storm of processes the ring may not run empty for long */
+	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
+}
+
 /* Answers the kernel's announcement of a process or of new code in it. */
 static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 {
 	struct session *s = ctx;
-	const struct event_process *parent;
+	struct event_process *before = events_process(ev, p->event.before);
 	struct cp_range range;
 	int rc;
 
@@ -91,11 +112,14 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
 	p->cgroup_sid = read_cgroup(&ev->strings, p->event.tgid);
 	if (p->event.why == CP_PROCESS_FORK) {
-		parent = events_process(ev, p->event.before);
-		if (parent)
-			p->space = parent->space;
+		if (before) {
+			p->space = before->space;
+			spaces__hold(s->spaces, p->space);
+		}
 		return;
 	}
+	if (before)
+		leave_space(s, before);
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
 	if (!rc)
@@ -140,7 +164,7 @@ static void prepare(struct session *s)
 
 static int open_kernel(struct session *s, struct err *err)
 {
-	struct spaces_sizes sizes = spaces__sizes(s->spaces);
+	struct spaces_sizes sizes = spaces__sizes(s->spaces, s->opts->process_cnt_max);
 	struct cp_mapping *mappings;
 	uint64_t *rows;
 	uint32_t *blocks;
@@ -187,6 +211,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	sym_opts.sandbox = s->sandbox;
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
+	s->events.process_ended = process_ended;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
 	if (opts->sink != SINK_SUMS)
@@ -240,7 +265,7 @@ static bool targets_alive(const struct session *s)
 	/* children may outlive the targets */
 	for (size_t i = 0; i < s->events.process_cnt; i++) {
 		char *path = xasprintf("/proc/%u", s->events.processes[i].event.tgid);
-		bool there = !access(path, F_OK);
+		bool there = !s->events.processes[i].ended && !access(path, F_OK);
 
 		free(path);
 		if (there)
@@ -308,6 +333,9 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
 		rc = kernel__consume(s->kernel, err);
+		if (!rc)
+			rc = harvest_if_due(&s->harvest, s->kernel, &s->events,
+					    s->opts->sink != SINK_INTERVALS, err);
 		look_for_end(s, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
@@ -359,7 +387,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	int rc = 0;
 
 	if (s->opts->sink != SINK_INTERVALS)
-		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
+		rc = harvest_finish(&s->harvest, s->kernel, &keys, &values, &in.sum_cnt, err);
 	in.keys = keys;
 	in.values = values;
 	if (s->opts->sink == SINK_INTERVALS)
@@ -367,7 +395,8 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	else if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
-	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
+	in.losses[LOSS_PROCESS_MAP_FULL].events +=
+		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, "switch");
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
@@ -415,5 +444,6 @@ void session__close(struct session *s)
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
+	harvest_free(&s->harvest);
 	free(s);
 }

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,11 +19,16 @@
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
+#include "user/base/slots.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
 	BLOCKS_MIN = 1 << 19,
-	MAPPINGS_MIN = 1 << 14
+	MAPPINGS_MIN = 1 << 14,
+	/* rows and blocks are handed out in units of so many, as powers of two */
+	ROWS_UNIT_SHIFT = 6,
+	BLOCKS_UNIT_SHIFT = 4,
+	QUIET_NS = 1000000000,
 };
 
 /* A file that somebody maps; the vdso is the one with inode 0. */
@@ -30,20 +37,40 @@ struct rows_file {
 	int64_t mtime_ns;
 	struct row_table table; /* rows and blocks freed once they are in the arrays */
 	uint32_t row, block;	/* where */
+	uint32_t space_cnt;	/* spaces whose mappings point to it */
+	uint32_t last_space;	/* the newest of them */
 	bool placed;
 	bool failed;
+	bool evicted; /* this element can hold another file */
+};
+
+/* An address space whose range the kernel may have. */
+struct space {
+	uint32_t number;
+	uint32_t process_cnt; /* 0: ended, at ended_ns */
+	uint64_t ended_ns;
+	uint32_t mapping, mapping_cnt;
+	uint32_t *files;
+	size_t file_cnt, file_cap;
 };
 
 struct spaces {
 	struct sandbox *sandbox; /* where files are parsed; NULL if there is none */
 	struct rows_file *files;
 	size_t file_cnt, file_cap;
+	uint32_t *evicted; /* elements of files that can hold another */
+	size_t evicted_cnt, evicted_cap;
 	struct index file_index;
 	struct spaces_sizes sizes;
 	uint64_t *rows;
 	uint32_t *blocks;
 	struct cp_mapping *mappings;
-	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
+	struct slots row_slots, block_slots, mapping_slots;
+	struct space *list; /* in order of publication, without those that were reclaimed */
+	size_t cnt, cap;
+	struct index space_index; /* by number */
+	size_t ended_cnt;
+	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
 	bool without_rows;
 	struct spaces_stats stats;
@@ -81,7 +108,15 @@ void spaces__free(struct spaces *s)
 	for (size_t i = 0; i < s->file_cnt; i++)
 		rows_free(&s->files[i].table);
 	free(s->files);
+	free(s->evicted);
 	index_free(&s->file_index);
+	for (size_t i = 0; i < s->cnt; i++)
+		free(s->list[i].files);
+	free(s->list);
+	index_free(&s->space_index);
+	slots_fini(&s->row_slots);
+	slots_fini(&s->block_slots);
+	slots_fini(&s->mapping_slots);
 	free(s);
 }
 
@@ -115,14 +150,22 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* An element for a new file: one that an evicted file had, or another. */
+static uint32_t file_element(struct spaces *s)
+{
+	if (s->evicted_cnt)
+		return s->evicted[--s->evicted_cnt];
+	s->files = xgrow(s->files, &s->file_cap, s->file_cnt + 1, sizeof(*s->files));
+	return (uint32_t)s->file_cnt++;
+}
+
 static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
 {
 	uint64_t started_ns = now_ns();
-	struct rows_file *f;
+	uint32_t at = file_element(s);
+	struct rows_file *f = &s->files[at];
 	int rc;
 
-	s->files = xgrow(s->files, &s->file_cap, s->file_cnt + 1, sizeof(*s->files));
-	f = &s->files[s->file_cnt];
 	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
 	f->size_bytes = (uint64_t)st->st_size;
 	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -131,8 +174,8 @@ static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64
 	s->stats.file_cnt++;
 	s->stats.failed_file_cnt += f->failed;
 	s->stats.compile_ns += now_ns() - started_ns;
-	index_add(&s->file_index, hash, (uint32_t)s->file_cnt);
-	return (uint32_t)s->file_cnt++;
+	index_add(&s->file_index, hash, at);
+	return at;
 }
 
 static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
@@ -144,8 +187,8 @@ static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
 	for (; index_hit(&s->file_index, &it); index_next(&s->file_index, &it)) {
 		const struct rows_file *f = &s->files[it.elem];
 
-		if (f->dev == st->st_dev && f->inode == st->st_ino && f->mtime_ns == mtime_ns &&
-		    f->size_bytes == (uint64_t)st->st_size)
+		if (!f->evicted && f->dev == st->st_dev && f->inode == st->st_ino &&
+		    f->mtime_ns == mtime_ns && f->size_bytes == (uint64_t)st->st_size)
 			return it.elem;
 	}
 	return add_file(s, st, fd, hash);
@@ -200,7 +243,7 @@ static uint32_t power_of_two(uint64_t need, uint32_t least)
 	return cnt;
 }
 
-struct spaces_sizes spaces__sizes(const struct spaces *s)
+struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max)
 {
 	uint64_t row_cnt = 0, block_cnt = 0;
 
@@ -211,7 +254,9 @@ struct spaces_sizes spaces__sizes(const struct spaces *s)
 	return (struct spaces_sizes){
 		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
 		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
-		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2, MAPPINGS_MIN),
+		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2,
+					    process_cnt_max ? power_of_two(process_cnt_max, 1) :
+							      MAPPINGS_MIN),
 	};
 }
 
@@ -222,30 +267,141 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
 	s->rows = rows;
 	s->blocks = blocks;
 	s->mappings = mappings;
+	slots_init(&s->row_slots, sizes->row_cnt >> ROWS_UNIT_SHIFT);
+	slots_init(&s->block_slots, sizes->block_cnt >> BLOCKS_UNIT_SHIFT);
+	slots_init(&s->mapping_slots, sizes->mapping_cnt);
+}
+
+static uint32_t units(uint32_t cnt, uint32_t shift)
+{
+	return (uint32_t)(((uint64_t)cnt + (1U << shift) - 1) >> shift);
 }
 
 /* Copies a file's rows into the arrays. */
 static int place(struct spaces *s, struct rows_file *f)
 {
 	struct row_table *t = &f->table;
+	uint32_t row_units = units(t->row_cnt, ROWS_UNIT_SHIFT), row, block;
 
 	if (f->placed || f->failed || !t->row_cnt)
 		return 0;
-	if (t->row_cnt > s->sizes.row_cnt - s->row_cnt ||
-	    t->block_cnt + 1 > s->sizes.block_cnt - s->block_cnt)
+	if (!slots_take(&s->row_slots, row_units, &row))
 		return -ENOSPC;
-	f->row = s->row_cnt;
-	f->block = s->block_cnt;
+	if (!slots_take(&s->block_slots, units(t->block_cnt + 1, BLOCKS_UNIT_SHIFT), &block)) {
+		slots_give(&s->row_slots, row, row_units);
+		return -ENOSPC;
+	}
+	f->row = row << ROWS_UNIT_SHIFT;
+	f->block = block << BLOCKS_UNIT_SHIFT;
 	memcpy(s->rows + f->row, t->rows, t->row_cnt * sizeof(*t->rows));
 	memcpy(s->blocks + f->block, t->blocks, (t->block_cnt + 1) * sizeof(*t->blocks));
-	s->row_cnt += t->row_cnt;
-	s->block_cnt += t->block_cnt + 1;
+	s->stats.row_cnt += t->row_cnt;
 	free(t->rows);
 	free(t->blocks);
 	t->rows = NULL;
 	t->blocks = NULL;
 	f->placed = true;
 	return 0;
+}
+
+/* A file that no space points to leaves the arrays, and is compiled again when somebody maps it again. */
+static void evict_files(struct spaces *s)
+{
+	for (size_t i = 0; i < s->file_cnt; i++) {
+		struct rows_file *f = &s->files[i];
+
+		if (!f->placed || f->space_cnt)
+			continue;
+		slots_give(&s->row_slots, f->row >> ROWS_UNIT_SHIFT,
+			   units(f->table.row_cnt, ROWS_UNIT_SHIFT));
+		slots_give(&s->block_slots, f->block >> BLOCKS_UNIT_SHIFT,
+			   units(f->table.block_cnt + 1, BLOCKS_UNIT_SHIFT));
+		s->stats.row_cnt -= f->table.row_cnt;
+		s->stats.evicted_file_cnt++;
+		rows_free(&f->table);
+		*f = (struct rows_file){ .evicted = true };
+		s->evicted =
+			xgrow(s->evicted, &s->evicted_cap, s->evicted_cnt + 1, sizeof(*s->evicted));
+		s->evicted[s->evicted_cnt++] = (uint32_t)i;
+	}
+}
+
+static struct space *find_space(const struct spaces *s, uint32_t number)
+{
+	struct index_iter it = index_find(&s->space_index, hash_u64(number));
+
+	for (; index_hit(&s->space_index, &it); index_next(&s->space_index, &it))
+		if (s->list[it.elem].number == number)
+			return &s->list[it.elem];
+	return NULL;
+}
+
+void spaces__hold(struct spaces *s, uint32_t number)
+{
+	struct space *space = find_space(s, number);
+
+	if (space && space->process_cnt)
+		space->process_cnt++;
+}
+
+bool spaces__drop(struct spaces *s, uint32_t number)
+{
+	struct space *space = find_space(s, number);
+
+	if (!space || !space->process_cnt || --space->process_cnt)
+		return false;
+	space->ended_ns = now_ns();
+	s->ended_cnt++;
+	s->ended_mapping_cnt += space->mapping_cnt;
+	return true;
+}
+
+static void free_space(struct spaces *s, struct space *space)
+{
+	slots_give(&s->mapping_slots, space->mapping, space->mapping_cnt);
+	for (size_t i = 0; i < space->file_cnt; i++)
+		s->files[space->files[i]].space_cnt--;
+	free(space->files);
+	s->ended_cnt--;
+	s->ended_mapping_cnt -= space->mapping_cnt;
+}
+
+/* What ended spaces had becomes free. No range points to it any more, but a walk that began before may still be
+ * on its way: walks run inside of RCU read sections, and membarrier waits until all that had begun are over.
+ * Where it is refused, a second is longer than any walk. */
+static void reclaim(struct spaces *s)
+{
+	uint64_t now = now_ns();
+	bool quiet;
+	size_t kept = 0;
+
+	if (!s->ended_cnt)
+		return;
+	quiet = !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	index_reset(&s->space_index);
+	for (size_t i = 0; i < s->cnt; i++) {
+		struct space *space = &s->list[i];
+
+		if (!space->process_cnt && (quiet || now - space->ended_ns >= QUIET_NS)) {
+			free_space(s, space);
+			continue;
+		}
+		s->list[kept] = *space;
+		index_add(&s->space_index, hash_u64(space->number), (uint32_t)kept++);
+	}
+	s->cnt = kept;
+}
+
+static int place_somehow(struct spaces *s, struct rows_file *f)
+{
+	int rc = place(s, f);
+
+	if (rc) {
+		reclaim(s);
+		evict_files(s);
+		rc = place(s, f);
+	}
+	return rc;
 }
 
 /* Finds where the file lies in the process: false if no executable segment covers the mapping's offset. */
@@ -266,45 +422,89 @@ static bool set_base(const struct row_table *t, const struct maps_entry *e, stru
 	return false;
 }
 
-static int add_mapping(struct spaces *s, pid_t pid, const struct maps_entry *e)
+static void point_to_file(struct spaces *s, struct space *space, uint32_t file)
+{
+	if (s->files[file].last_space == space->number)
+		return;
+	s->files[file].last_space = space->number;
+	space->files =
+		xgrow(space->files, &space->file_cap, space->file_cnt + 1, sizeof(*space->files));
+	space->files[space->file_cnt++] = file;
+	s->files[file].space_cnt++;
+}
+
+/* Code of a file without room has no rows; the rest of the process keeps its own. */
+static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid_t pid,
+				      const struct maps_entry *e)
 {
 	struct cp_mapping m = { .start = e->start, .end = e->end };
 	int64_t file = file_of(s, pid, e);
 	struct rows_file *f = file < 0 ? NULL : &s->files[file];
-	int rc = f ? place(s, f) : 0;
 
-	if (rc)
-		return rc;
-	if (f && f->placed && set_base(&f->table, e, &m)) {
-		m.row = f->row;
-		m.row_cnt = f->table.row_cnt;
-		m.block = f->block;
-		m.block_cnt = f->table.block_cnt;
-	}
-	if (s->mapping_cnt == s->sizes.mapping_cnt)
-		return -ENOSPC;
-	s->mappings[s->mapping_cnt++] = m;
-	return 0;
+	if (!f)
+		return m;
+	if (place_somehow(s, f))
+		s->stats.no_room_cnt++;
+	if (!f->placed || !set_base(&f->table, e, &m))
+		return m;
+	point_to_file(s, space, (uint32_t)file);
+	m.row = f->row;
+	m.row_cnt = f->table.row_cnt;
+	m.block = f->block;
+	m.block_cnt = f->table.block_cnt;
+	return m;
 }
 
-int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
+static uint32_t executable_cnt(const struct spaces *s, const struct maps *maps)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < maps->cnt && !s->without_rows; i++)
+		cnt += !!(maps->entries[i].perms & MAPS_EXEC);
+	return cnt;
+}
+
+/* Ended spaces are reclaimed many at a time, since each time costs the wait for the kernel. */
+static bool take_mappings(struct spaces *s, uint32_t cnt, uint32_t *ret_first)
+{
+	if (s->mapping_slots.free_cnt < s->sizes.mapping_cnt / 4 &&
+	    s->ended_mapping_cnt > s->sizes.mapping_cnt / 8)
+		reclaim(s);
+	if (slots_take(&s->mapping_slots, cnt, ret_first))
+		return true;
+	reclaim(s);
+	return slots_take(&s->mapping_slots, cnt, ret_first);
+}
+
+static void fill_space(struct spaces *s, struct space *space, pid_t pid, const struct maps *maps)
+{
+	struct cp_mapping *at = s->mappings + space->mapping;
+
+	for (size_t i = 0; i < maps->cnt && space->mapping_cnt; i++)
+		if (maps->entries[i].perms & MAPS_EXEC)
+			*at++ = make_mapping(s, space, pid, &maps->entries[i]);
+}
+
+int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, struct symbolizer *sym,
 		    struct cp_range *ret, struct err *err)
 {
+	struct space space = { .number = number, .process_cnt = 1 };
 	struct maps maps = { 0 };
-	uint32_t first = s->mapping_cnt;
 	int rc = maps_read(&maps, pid, err);
 
 	if (rc)
 		goto out;
-	for (size_t i = 0; i < maps.cnt && !rc && !s->without_rows; i++)
-		if (maps.entries[i].perms & MAPS_EXEC)
-			rc = add_mapping(s, pid, &maps.entries[i]);
-	if (rc) {
-		s->mapping_cnt = first;
-		err_set(err, rc, "no room for the unwind rows of process %d", (int)pid);
+	space.mapping_cnt = executable_cnt(s, &maps);
+	if (take_mappings(s, space.mapping_cnt, &space.mapping)) {
+		fill_space(s, &space, pid, &maps);
+		s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
+		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
+		s->list[s->cnt++] = space;
+	} else {
+		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
-	symbolizer__add_process(sym, space, pid, &maps, NULL);
-	*ret = (struct cp_range){ .mapping = first, .mapping_cnt = s->mapping_cnt - first };
+	symbolizer__add_process(sym, number, pid, &maps, NULL);
+	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
 	s->stats.publish_cnt++;
 out:
 	maps_free(&maps);
@@ -315,7 +515,6 @@ struct spaces_stats spaces__stats(const struct spaces *s)
 {
 	struct spaces_stats stats = s->stats;
 
-	stats.row_cnt = s->row_cnt;
-	stats.mapping_cnt = s->mapping_cnt;
+	stats.mapping_cnt = s->mapping_slots.cnt - s->mapping_slots.free_cnt;
 	return stats;
 }

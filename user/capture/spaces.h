@@ -5,6 +5,7 @@
 #ifndef CP_USER_CAPTURE_SPACES_H
 #define CP_USER_CAPTURE_SPACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,20 +29,28 @@ void spaces__without_rows(struct spaces *s);
 
 /* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
 void spaces__prepare(struct spaces *s, pid_t pid);
-/* Room for what was prepared, and for as much again that may come. */
-struct spaces_sizes spaces__sizes(const struct spaces *s);
+/* Room for what was prepared, and for as much again that may come; for process_cnt_max executable mappings at
+ * least (0 = the default). */
+struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max);
 /* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
 		 uint32_t *blocks, struct cp_mapping *mappings);
 
 /* Reads what pid maps now and makes it address space number space: compiles what is new, fills the arrays,
- * gives the range, and tells the symbolizer. 0, or -errno: -ESRCH (the process is gone), -ENOSPC (an array is
- * full); the space then has no rows. O(mappings + new rows). */
+ * gives the range, and tells the symbolizer. One process holds the space from now on. 0, or -errno: -ESRCH (the
+ * process is gone), -ENOSPC (no room for so many mappings); the space then has no rows. A file without room
+ * for its rows costs its own code the rows (counted). O(mappings + new rows). */
 int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
 		    struct cp_range *ret, struct err *err);
+/* One process more has the space: a forked one. */
+void spaces__hold(struct spaces *s, uint32_t space);
+/* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
+ * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
+bool spaces__drop(struct spaces *s, uint32_t space);
 
 struct spaces_stats {
-	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
+	uint32_t file_cnt, failed_file_cnt, evicted_file_cnt, row_cnt, mapping_cnt, publish_cnt;
+	uint32_t no_room_cnt; /* mappings whose file found no room for its rows */
 	uint64_t compile_ns;
 };
 struct spaces_stats spaces__stats(const struct spaces *s);

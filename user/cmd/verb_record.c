@@ -35,7 +35,7 @@ struct record_opts {
 	bool all, user_threads, kernel_threads, user_only, kernel_only, intervals, verify,
 		per_thread, force, strict, picture;
 	bool quiet, replace, folded, delimiter, annotate;
-	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, ring_bytes;
+	uint64_t duration_ns, sample_hz, min_ns, max_ns, stack_cnt_max, process_cnt_max, ring_bytes;
 	double max_overhead_percent;
 	const char *comm, *state, *output, *btf, *kinds, *raw_path;
 	int unwind;
@@ -107,6 +107,9 @@ static const struct opt options[] = {
 	{ "quiet", 'q', OPT_FLAG, OFF(quiet), NULL, "No summary" },
 	{ "stack-storage-size", 0, OPT_U64, OFF(stack_cnt_max), "N",
 	  "Room for distinct stacks; default 262144", 1024, 16777216 },
+	{ "process-storage-size", 0, OPT_U64, OFF(process_cnt_max), "N",
+	  "Room for processes that live at a time and for their mappings; default 16384", 64,
+	  4194304 },
 	{ "ring-size", 0, OPT_SIZE, OFF(ring_bytes), "BYTES",
 	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096,
 	  1 << 30 },
@@ -277,6 +280,7 @@ static int fill_capture(const struct record_opts *o, struct capture_opts *c, uin
 	c->kernel_stacks = !o->user_only;
 	c->frame_pointers = o->unwind == 2;
 	c->stack_cnt_max = o->stack_cnt_max;
+	c->process_cnt_max = (uint32_t)o->process_cnt_max;
 	c->ring_bytes = o->ring_bytes;
 	c->btf_path = o->btf;
 	c->raw_events = o->raw_path;
