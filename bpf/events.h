@@ -147,6 +147,7 @@ struct cp_event_raw {
 enum cp_sum_flag {
 	CP_SUM_FILTERED = 8,
 	CP_SUM_NOT_SAMPLED = 16,
+	CP_SUM_SIDE = 128, /* stays in the kernel: cp_side when the key was made */
 };
 
 struct cp_sum_key {

@@ -89,7 +89,7 @@ static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, 
 		.process = w->process,
 		.tid = cp_config.per_thread ? w->tid : 0,
 		.kind = kind,
-		.flags = flags,
+		.flags = flags | cp_side,
 	};
 
 	cp_add_sum(&key, ns, cnt);

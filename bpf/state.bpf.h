@@ -72,6 +72,8 @@ __u32 cp_viewer_level __weak = 0; /* nesting of the PID namespace that causeprof
 __u32 cp_next_process __weak = 0;
 __u32 cp_next_stack __weak = 0;
 __u32 cp_sum_cnt __weak = 0; /* keys that ever came into cp_sums */
+/* 0 or CP_SUM_SIDE: where sums are added now. User space takes those of the other side. */
+__u32 cp_side __weak = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

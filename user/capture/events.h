@@ -26,7 +26,9 @@ struct event_process {
 struct events {
 	struct arena arena;		      /* stacks */
 	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
-	size_t stack_cap;		      /* ids below it */
+	uint32_t *stack_same;		      /* by id: the first one that had the same frames */
+	size_t stack_cap, same_cap;	      /* ids below it */
+	struct index stack_index;	      /* by content */
 	struct event_process *processes;      /* in order of arrival */
 	size_t process_cnt, process_cap;
 	struct index process_index; /* by id */
@@ -51,11 +53,15 @@ struct events {
 int events_take(struct events *ev, const void *data, size_t len_bytes);
 struct event_process *events_process(const struct events *ev, uint32_t id); /* NULL if unknown */
 const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id); /* NULL if lost */
+/* The number that the first stack with the same frames had: the kernel forgets stacks, and sends them again. */
+uint32_t events_same_stack(const struct events *ev, uint32_t id);
 void events_free(struct events *ev);
 
 /* The sums that the kernel would have made of the intervals. */
 struct interval_sums;
 struct interval_sums *interval_sums__new(bool per_thread);
+void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
+			const struct cp_sum *value);
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e);
 size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
 			  const struct cp_sum **values);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums and stacks of processes that have ended, taken out of the kernel's maps while the capture goes on, so that
- * a long capture with many short processes does not fill them. Nothing is added to such a sum any more; a stack
- * that somebody else has too is merely sent again, under another number. */
+/* Sums and stacks taken out of the kernel's maps while the capture goes on, so that however long it is, and however
+ * many processes come and go, the maps do not fill. To take a sum nobody may be adding to it: the programs write
+ * under two sides of the keys in turn (CP_SUM_SIDE); what the side that is not written to holds is taken when all
+ * programs that began before have ended. A stack that the kernel has forgotten is sent again under another
+ * number, which user/capture/events.h knows to be the same. */
 #ifndef CP_USER_CAPTURE_HARVEST_H
 #define CP_USER_CAPTURE_HARVEST_H
 
@@ -15,23 +17,19 @@
 
 /* Zero-initialised is empty. */
 struct harvest {
-	struct cp_sum_key *keys; /* taken out */
-	struct cp_sum *values;
-	size_t cnt, key_cap, value_cap;
-	uint32_t stack_cnt;	       /* taken out, and never to come back */
-	uint32_t sum_mark, stack_mark; /* the next harvest is due at these fills */
-	uint8_t *stack_gone;	       /* by number of a stack */
-	size_t stack_cap;
+	struct interval_sums *sums;    /* what was taken; NULL: nothing */
+	uint32_t sum_base, stack_base; /* keys and stacks that had come at the last harvest */
 	uint32_t time_cnt;
 };
 
-/* When the maps are three quarters full: O(sums); otherwise two comparisons. kernel_sums: the kernel adds up;
- * else only stacks are taken. */
+/* When a map is three quarters full; otherwise two comparisons. kernel_sums: the kernel adds up; else only stacks
+ * are taken. O(room of the maps), which as many new sums and stacks have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
-/* All sums, those in the kernel and those taken out, each key once: arrays owned by the caller. */
-int harvest_finish(struct harvest *h, struct kernel *k, struct cp_sum_key **keys,
-		   struct cp_sum **values, size_t *cnt, struct err *err);
+/* All sums, those in the kernel and those taken out, each key once; borrowed until harvest_free. */
+int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
+		   const struct cp_sum_key **keys, const struct cp_sum **values, size_t *cnt,
+		   struct err *err);
 void harvest_free(struct harvest *h);
 
 #endif

@@ -14,6 +14,7 @@
 #include "gen/causeprof.skel.h"
 #include "user/base/mem.h"
 #include "user/capture/capability.h"
+#include "user/capture/grace.h"
 #include "user/capture/sampler.h"
 #include "user/model/kinds.h"
 
@@ -23,6 +24,7 @@ enum {
 	STACKS_DEFAULT = 1 << 18,
 	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
 	PIDS_MAX = 65536,
+	NO_GRACE_US = 100000, /* longer than a program takes, where it cannot be waited for */
 };
 
 _Static_assert((int)ACCOUNT_RUNNING == (int)KIND_RUNNING, "kinds");
@@ -328,8 +330,8 @@ int kernel__consume(struct kernel *k, struct err *err)
 	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
 }
 
-int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
-		 struct err *err)
+static int read_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
+		     size_t *cnt, struct err *err)
 {
 	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	size_t key_cap = 0, value_cap = 0;
@@ -365,28 +367,78 @@ void kernel__fill(const struct kernel *k, struct kernel_fill *ret)
 	};
 }
 
-/* A batch stops at a key that is not there. */
-static void forget(int fd, char *keys, size_t key_bytes, size_t cnt)
+/* Of both sides: n of them have the one that was left. */
+static size_t sort_sides(struct cp_sum_key *keys, struct cp_sum *values, size_t cnt, uint32_t side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if ((keys[i].flags & CP_SUM_SIDE) != side)
+			continue;
+		keys[n] = keys[i];
+		values[n++] = values[i];
+	}
+	return n;
+}
+
+static void without_side(struct cp_sum_key *keys, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		keys[i].flags &= (uint8_t)~CP_SUM_SIDE;
+}
+
+int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
+		      size_t *cnt, struct err *err)
 {
 	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t side = k->skel->bss->cp_side, n;
+	int fd = bpf_map__fd(k->skel->maps.cp_sums), rc;
 
-	for (size_t at = 0; at < cnt;) {
-		uint32_t n = (uint32_t)(cnt - at);
-
-		if (bpf_map_delete_batch(fd, keys + at * key_bytes, &n, &opts))
-			n++;
-		at += n;
+	__atomic_store_n(&k->skel->bss->cp_side, side ^ CP_SUM_SIDE, __ATOMIC_SEQ_CST);
+	if (!grace_period())
+		usleep(NO_GRACE_US);
+	rc = read_sums(k, keys, values, cnt, err);
+	if (rc)
+		return rc;
+	*cnt = sort_sides(*keys, *values, *cnt, side);
+	for (size_t at = 0; at < *cnt; at += n) {
+		n = (uint32_t)(*cnt - at);
+		rc = bpf_map_delete_batch(fd, *keys + at, &n, &opts);
+		if (rc)
+			return err_set(err, rc, "taking out the sums: %s", strerror(-rc));
 	}
+	without_side(*keys, *cnt);
+	return 0;
 }
 
-void kernel__forget_sums(struct kernel *k, struct cp_sum_key *keys, size_t cnt)
+int kernel__forget_stacks(struct kernel *k, struct err *err)
 {
-	forget(bpf_map__fd(k->skel->maps.cp_sums), (char *)keys, sizeof(*keys), cnt);
+	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	const uint32_t room = 16384;
+	struct cp_stack_key *keys = xcalloc(room, sizeof(*keys));
+	uint32_t *ids = xcalloc(room, sizeof(*ids)), batch, n;
+	void *in = NULL;
+	int rc;
+
+	do {
+		n = room;
+		rc = bpf_map_lookup_and_delete_batch(bpf_map__fd(k->skel->maps.cp_stacks), in,
+						     &batch, keys, ids, &n, &opts);
+		in = &batch;
+	} while (!rc);
+	free(keys);
+	free(ids);
+	return rc == -ENOENT ? 0 : err_set(err, rc, "forgetting stacks: %s", strerror(-rc));
 }
 
-void kernel__forget_stacks(struct kernel *k, struct cp_stack_key *keys, size_t cnt)
+int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
+		 struct err *err)
 {
-	forget(bpf_map__fd(k->skel->maps.cp_stacks), (char *)keys, sizeof(*keys), cnt);
+	int rc = read_sums(k, keys, values, cnt, err);
+
+	if (!rc)
+		without_side(*keys, *cnt);
+	return rc;
 }
 
 void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)

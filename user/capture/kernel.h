@@ -40,18 +40,21 @@ int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *
 int kernel__event_fd(const struct kernel *k); /* readable when events want to be read soon */
 int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is there */
 
-/* All sums: arrays owned by the caller. */
+/* All sums: arrays owned by the caller, also after an error. A key may come twice. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
-/* How full the maps of sums and stacks would be if nothing had been taken out of them, and their sizes. */
+/* How many keys ever came into the maps of sums and stacks, and their sizes. */
 struct kernel_fill {
 	uint32_t sum_cnt, sum_cnt_max;
 	uint32_t stack_cnt, stack_cnt_max;
 };
 void kernel__fill(const struct kernel *k, struct kernel_fill *ret);
-/* Takes keys out; those that are not there are skipped. */
-void kernel__forget_sums(struct kernel *k, struct cp_sum_key *keys, size_t cnt);
-void kernel__forget_stacks(struct kernel *k, struct cp_stack_key *keys, size_t cnt);
+/* Takes the sums out that have been added up to now: arrays owned by the caller. What programs add meanwhile stays.
+ * Waits for programs on their way. */
+int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
+		      size_t *cnt, struct err *err);
+/* Stacks are sent again from here on, under new numbers; the old numbers stay valid. */
+int kernel__forget_stacks(struct kernel *k, struct err *err);
 void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);

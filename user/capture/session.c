@@ -381,15 +381,12 @@ static void fill_header(struct session *s, struct header *h)
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
 	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
-	struct cp_sum_key *keys = NULL;
-	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
 	int rc = 0;
 
 	if (s->opts->sink != SINK_INTERVALS)
-		rc = harvest_finish(&s->harvest, s->kernel, &keys, &values, &in.sum_cnt, err);
-	in.keys = keys;
-	in.values = values;
+		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.keys, &in.values,
+				    &in.sum_cnt, err);
 	if (s->opts->sink == SINK_INTERVALS)
 		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	else if (!rc && s->opts->sink == SINK_BOTH)
@@ -402,8 +399,6 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
 	if (!rc)
 		rc = result_build(&in, p, err);
-	free(keys);
-	free(values);
 	if (rc) {
 		profile__free(p);
 		return rc;

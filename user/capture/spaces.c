@@ -4,13 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include "user/base/index.h"
 #include "user/base/mem.h"
 #include "user/base/slots.h"
+#include "user/capture/grace.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
@@ -367,8 +366,7 @@ static void free_space(struct spaces *s, struct space *space)
 }
 
 /* What ended spaces had becomes free. No range points to it any more, but a walk that began before may still be
- * on its way: walks run inside of RCU read sections, and membarrier waits until all that had begun are over.
- * Where it is refused, a second is longer than any walk. */
+ * on its way. Where waiting for it is refused, a second is longer than any walk. */
 static void reclaim(struct spaces *s)
 {
 	uint64_t now = now_ns();
@@ -377,7 +375,7 @@ static void reclaim(struct spaces *s)
 
 	if (!s->ended_cnt)
 		return;
-	quiet = !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	quiet = grace_period();
 	index_reset(&s->space_index);
 	for (size_t i = 0; i < s->cnt; i++) {
 		struct space *space = &s->list[i];
