@@ -108,7 +108,7 @@ static void read_symbols(struct module *m, const struct module_env *env)
 	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
 	if (!rc)
 		return;
-	m->reason = SYM_HOSTILE;
+	m->reason = sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
 	buf_printf(&m->trail, "symbols: %s\n", err.msg);
 }
 

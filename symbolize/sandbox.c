@@ -30,8 +30,9 @@ enum {
 
 struct sandbox {
 	pid_t keeper;
-	int sock;
+	int sock;	/* -1: there is no keeper */
 	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
+	const sandbox_handler *handlers;
 };
 
 int sandbox_send(int sock, const void *data, size_t len_bytes, const int *fds, size_t fd_cnt)
@@ -98,45 +99,64 @@ ssize_t sandbox_recv(int sock, void *data, size_t cap_bytes, int *fds, size_t *f
 	return n;
 }
 
-int sandbox_open(const sandbox_handler handlers[SANDBOX_KIND_MAX], struct sandbox **ret,
-		 struct err *err)
+static int start_keeper(struct sandbox *s, struct err *err)
 {
-	struct sandbox *s = xzalloc(sizeof(*s));
 	int socks[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks)) {
-		free(s);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
 		return err_errno(err, "cannot make a socket for the sandbox");
-	}
 	s->keeper = fork();
 	if (s->keeper < 0) {
 		int rc = err_errno(err, "cannot start the sandbox");
 
 		close(socks[0]);
 		close(socks[1]);
-		free(s);
 		return rc;
 	}
 	if (!s->keeper) {
 		close(socks[0]);
-		sandbox_keep(socks[1], handlers);
+		sandbox_keep(socks[1], s->handlers);
 		_exit(0);
 	}
 	close(socks[1]);
 	s->sock = socks[0];
-	*ret = s;
+	s->is_broken = false;
 	return 0;
+}
+
+static void end_keeper(struct sandbox *s)
+{
+	if (s->sock < 0)
+		return;
+	close(s->sock);
+	s->sock = -1;
+	if (s->is_broken)
+		kill(s->keeper, SIGKILL);
+	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int sandbox_open(const sandbox_handler handlers[SANDBOX_KIND_MAX], struct sandbox **ret,
+		 struct err *err)
+{
+	struct sandbox *s = xzalloc(sizeof(*s));
+	int rc;
+
+	s->handlers = handlers;
+	s->sock = -1;
+	rc = start_keeper(s, err);
+	if (rc)
+		free(s);
+	else
+		*ret = s;
+	return rc;
 }
 
 void sandbox_close(struct sandbox *s)
 {
 	if (!s)
 		return;
-	close(s->sock);
-	if (s->is_broken)
-		kill(s->keeper, SIGKILL);
-	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
-		;
+	end_keeper(s);
 	free(s);
 }
 
@@ -207,6 +227,12 @@ static const char *death_of(int status, const struct sandbox_limits *limits)
 	}
 }
 
+/* A worker that was never there, or not given the CPU, says nothing about the file. */
+static bool is_own_fault(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM;
+}
+
 /* The worker's own words, as text that can be printed. */
 static int failure_of(const struct sandbox_word *word, struct err *err)
 {
@@ -258,8 +284,8 @@ static int finish(struct sandbox *s, const struct sandbox_request *req, int chan
 		return err_set(err, -EPIPE, "the sandbox does not answer");
 	}
 	if (status || !said)
-		return err_set(err, -EPROTO, "the process that read it %s",
-			       death_of(status, limits));
+		return err_set(err, is_own_fault(status) ? -EPROTO : -EAGAIN,
+			       "the process that read it %s", death_of(status, limits));
 	if (word.code)
 		return failure_of(&word, err);
 	return map_reply(memory, limits, ret, err);
@@ -281,17 +307,25 @@ static int send_order(struct sandbox *s, const struct sandbox_request *req, cons
 	for (size_t i = 0; i < req->fd_cnt; i++)
 		fds[i + 2] = req->fds[i];
 	rc = sandbox_send(s->sock, &order, sizeof(order), fds, req->fd_cnt + 2);
-	return rc ? err_set(err, -EPIPE, "the sandbox is gone") : 0;
+	if (!rc)
+		return 0;
+	s->is_broken = true;
+	return err_set(err, -EPIPE, "the sandbox is gone");
 }
 
-int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
-		struct err *err)
+static int run_once(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
+		    struct err *err)
 {
 	int channel[2], memory, rc;
 
 	*ret = (struct sandbox_reply){ 0 };
 	if (s->is_broken)
-		return err_set(err, -EPIPE, "the sandbox is gone");
+		end_keeper(s);
+	if (s->sock < 0) {
+		rc = start_keeper(s, err);
+		if (rc)
+			return rc;
+	}
 	if (req->kind >= SANDBOX_KIND_MAX || req->fd_cnt > SANDBOX_FD_MAX ||
 	    req->args_bytes > SANDBOX_ARGS_MAX_BYTES)
 		return err_set(err, -EINVAL, "a request that the sandbox does not take");
@@ -310,6 +344,31 @@ int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct san
 	close(channel[0]);
 	close(memory);
 	return rc;
+}
+
+int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
+		struct err *err)
+{
+	int rc = run_once(s, req, ret, err);
+
+	return rc == -EPIPE || rc == -EAGAIN ? run_once(s, req, ret, err) : rc;
+}
+
+bool sandbox_blames_file(int rc)
+{
+	switch (rc) {
+	case 0:
+	case -EAGAIN:
+	case -EPIPE:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -ENOBUFS:
+	case -EPERM:
+		return false;
+	default:
+		return true;
+	}
 }
 
 void sandbox_reply_free(struct sandbox_reply *r)

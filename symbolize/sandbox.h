@@ -7,6 +7,8 @@
  * crashes or hangs its worker costs what was asked about it and nothing else. What comes back is still not
  * trusted: the caller checks it.
  *
+ * A keeper that died is replaced by the next request.
+ *
  * Not for use from several threads at once; open two for two jobs at a time. */
 #ifndef CP_SYMBOLIZE_SANDBOX_H
 #define CP_SYMBOLIZE_SANDBOX_H
@@ -86,10 +88,14 @@ struct sandbox_reply {
 	size_t len_bytes;
 };
 
-/* Returns 0 and a reply to be released, or a negative errno: what the handler said, or -EPROTO for a worker
- * that died (the message says how), -EPIPE if the keeper is gone. */
+/* Returns 0 and a reply to be released, or a negative errno: what the handler said, -EPROTO for a worker that died
+ * of what it did (the message says how), -EAGAIN for one that could not be started or was not given enough CPU time,
+ * -EPIPE if the keeper died. The last two are tried once more first, with a new keeper if need be, and say nothing
+ * about the files; nor do the other errors of making a socket, memory or a process (sandbox_blames_file). */
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
 		struct err *err);
 void sandbox_reply_free(struct sandbox_reply *r);
+/* Whether an error of sandbox_run is about what was to be read. */
+bool sandbox_blames_file(int rc);
 
 #endif

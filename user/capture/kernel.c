@@ -167,6 +167,11 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 	rc = causeprof_bpf__load(k->skel);
 	if (rc)
 		return load_error(rc, opts, err);
+	/* libbpf tries whether maps can be shared; if even that fails it goes on without */
+	if (!k->skel->data || !k->skel->bss)
+		return err_set(err, -ENOMEM,
+			       "the kernel does not share the memory of its maps with this process "
+			       "(out of memory, or a locked memory limit?)");
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
 	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
 }
@@ -237,6 +242,7 @@ static void *map_array(struct kernel *k, size_t i, const struct bpf_map *map)
 	p = mmap(NULL, k->map_bytes[i], PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (p == MAP_FAILED)
 		return NULL;
+	madvise(p, k->map_bytes[i], MADV_DONTFORK); /* no sandbox may write to it */
 	return k->maps[i] = p;
 }
 

@@ -86,16 +86,11 @@ struct spaces *spaces__new(void)
 	return s;
 }
 
-/* A sandbox that does not answer is replaced, once a file. */
+/* A sandbox that could not be made is tried again with each file. */
 static int compile(struct spaces *s, int fd, struct row_table *ret)
 {
-	int rc = s->sandbox ? rows_compile_remote(s->sandbox, fd, ret, NULL) : -EPIPE;
+	int rc = s->sandbox ? 0 : sandbox_open(handlers, &s->sandbox, NULL);
 
-	if (rc != -EPIPE)
-		return rc;
-	sandbox_close(s->sandbox);
-	s->sandbox = NULL;
-	rc = sandbox_open(handlers, &s->sandbox, NULL);
 	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
 }
 
