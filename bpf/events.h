@@ -11,9 +11,11 @@ enum {
 	CP_COMM_BYTES = 16,
 };
 
-/* Numbers of stacks that have no frames: not known, and of a thread that has not run yet. */
-#define CP_STACK_NONE 0
-#define CP_STACK_NEW  0xffffffffu
+/* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
+ * without our program seeing it. */
+#define CP_STACK_NONE	0
+#define CP_STACK_NEW	0xffffffffu
+#define CP_STACK_UNSEEN 0xfffffffeu
 
 enum cp_event_kind {
 	CP_EVENT_STACK = 1,    /* a stack seen for the first time */

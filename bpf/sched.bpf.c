@@ -186,7 +186,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
 		cp_running_done(t, &w, &pieces.running);
-		t->stack = 0;
+		t->stack = CP_STACK_UNSEEN;
 		by_census = 0;
 	}
 	cp_waiting_done(t, &pieces, by_census);

@@ -87,11 +87,14 @@ int capture_output__put(const struct profile *p, const struct output_opts *o, st
 {
 	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
 	int rc = o->path ? writer__save(p, o->path, mode(o), err) : 0;
+	bool saved = o->path && !rc;
 
 	if (!rc && svg)
 		rc = picture__save(p, svg, mode(o), err);
 	if (!rc)
 		rc = put_text(p, o, svg, err);
+	if (rc && saved)
+		err_prefix(err, "the profile is written, but");
 	free(svg);
 	return rc;
 }
