@@ -3,7 +3,8 @@
 """A long capture of MariaDB under a steady light load: does the memory of causeprof stay what it was, is anything
 lost, how large is the file? Every 30 s: resident memory, memory of the kernel's maps, CPU time. Slopes by Theil and
 Sen over what comes after the first tenth, with the 95 % interval of a bootstrap over blocks of ten samples.
-usage: bench_long.py [SECONDS [TPS [FOLDER]]]      the samples go to FOLDER/samples.csv"""
+usage: [RECORD="options of record"] bench_long.py [SECONDS [TPS [FOLDER]]]
+The samples go to FOLDER/samples.csv."""
 import os, random, statistics, subprocess, sys, tempfile, time
 
 O = os.environ.get("O", "build")
@@ -90,7 +91,7 @@ def main():
     samples = []
     try:
         time.sleep(5)
-        capture = subprocess.Popen([PROGRAM, "record", "-p", pid, "-o", out, "--replace", str(SECONDS)],
+        capture = subprocess.Popen([PROGRAM, "record", "-p", pid, "-o", out, "--replace", *os.environ.get("RECORD", "").split(), str(SECONDS)],
                                    stdout=open(FOLDER + "/record.txt", "w"), stderr=subprocess.STDOUT)
         watch(capture, samples)
         code = capture.wait()

@@ -103,7 +103,7 @@ def kernel_objects():
     for kind in ("prog", "map", "link"):
         r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
         for o in json.loads(r.stdout or "[]"):
-            if not o.get("pids"):
+            if "id" in o and not o.get("pids"):
                 left.add((kind, o["id"], o.get("name", "")))
     return left
 
@@ -177,8 +177,10 @@ try:
         if problems:
             failed += 1
             print(f"FAIL {call} {word} {n} {fault}: {'; '.join(problems)}", flush=True)
-    for _ in range(50):  # the kernel frees programs and maps a little later
-        left = kernel_objects() - objects_before
+    left = None  # held by nobody however often one looks: the kernel frees a little later, others begin just now
+    for _ in range(50):
+        now = kernel_objects() - objects_before
+        left = now if left is None else left & now
         if not left:
             break
         time.sleep(0.2)

@@ -15,6 +15,15 @@ static void keep(struct harvest *h, const struct events *ev, struct cp_sum_key *
 	}
 }
 
+enum {
+	DUE_CNT_MAX = 65536, /* so that a long capture does not hold more memory than it needs */
+};
+
+static uint32_t due_at(uint32_t cnt_max)
+{
+	return cnt_max / 4 * 3 < DUE_CNT_MAX ? cnt_max / 4 * 3 : DUE_CNT_MAX;
+}
+
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err)
 {
@@ -25,8 +34,8 @@ int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev,
 	int rc = 0;
 
 	kernel__fill(k, &fill);
-	if (fill.sum_cnt - h->sum_base < fill.sum_cnt_max / 4 * 3 &&
-	    fill.stack_cnt - h->stack_base < fill.stack_cnt_max / 4 * 3)
+	if (fill.sum_cnt - h->sum_base < due_at(fill.sum_cnt_max) &&
+	    fill.stack_cnt - h->stack_base < due_at(fill.stack_cnt_max))
 		return 0;
 	h->sum_base = fill.sum_cnt;
 	h->stack_base = fill.stack_cnt;

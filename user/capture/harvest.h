@@ -22,7 +22,7 @@ struct harvest {
 	uint32_t time_cnt;
 };
 
-/* When a map is three quarters full; otherwise two comparisons. kernel_sums: the kernel adds up; else only stacks
+/* When a map is three quarters full, or holds 65,536 new keys; otherwise two comparisons. kernel_sums: the kernel adds up; else only stacks
  * are taken. O(room of the maps), which as many new sums and stacks have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
