@@ -16,7 +16,7 @@ CFLAGS   ?= -O2 -g
 VERSION  := 0.1.0
 
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
-PKGS     := libbpf libelf libdw libdebuginfod libunwind-generic liblzma libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
+PKGS     := libbpf libelf libdw libunwind-generic liblzma libzstd zlib libxxhash fftw3 libpcap yajl libprotobuf-c
 Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2:$(O)/%=%)';)
 
@@ -55,7 +55,7 @@ BENCH    := $(wildcard tests/bench/bench_*.sh tests/bench/bench_*.py)
 BENCH_PROGS := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 C_FILES  := $(shell find bpf user symbolize flamegraph tests vmlinux -name '*.[ch]' 2>/dev/null)
 
-.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm bench bench-paths lint format fuzz man install uninstall compdb clean help
+.PHONY: all tests check check-unit check-golden check-fuzz check-live check-vm check-arm64 bench bench-paths lint format fuzz man install uninstall compdb clean help
 all: $(BIN) ## build the program
 tests: $(UNIT) $(WORKLOADS) $(REPLAYS) $(TOOLS) ## build the test programs and workloads
 
@@ -149,12 +149,13 @@ check-live: $(BIN) $(WORKLOADS) $(TOOLS) ## tests on this machine's kernel (root
 	$(Q)O=$(O) scripts/run-tests $(LIVE)
 check-vm: $(BIN) $(WORKLOADS) $(O)/tests/unit/test_account ## the workloads on other kernels, in emulation (minutes)
 	$(Q)O=$(O) scripts/run-tests $(VM)
+check-arm64: $(GEN) ## compile all sources and kernel programs for arm64 (needs its cross compiler)
+	$(Q)O=$(O) CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' scripts/check-arm64 $(LIB_SRCS) $(CMD_SRCS)
 bench: $(BIN) $(WORKLOADS) $(BENCH_PROGS) ## benchmarks beside the peers, as ratios
 	$(Q)set -e; for b in $(BENCH); do O=$(O) $$b; done
 bench-paths: $(BIN) $(BENCH_PROGS) ## causal paths: the evaluation of SOSP 2003 again, into docs/evaluation (minutes)
 	$(Q)O=$(O) tests/bench/paths_eval.py docs/evaluation
-	$(Q)sed '/^###/,$$d' docs/evaluation/convolution.md > $(O)/convolution.md
-	$(Q)O=$(O) tests/bench/bench_convolution.sh >> $(O)/convolution.md && mv $(O)/convolution.md docs/evaluation/convolution.md
+	$(Q)O=$(O) tests/bench/conv_eval.py docs/evaluation
 	$(Q)O=$(O) tests/bench/bench_matching.sh || [ $$? = 77 ]
 fuzz: ## build the fuzz targets with libFuzzer under $(O)/fuzz; run them with FUZZ_SECONDS each (default 60)
 	$(Q)scripts/fuzz $(O)/fuzz $(or $(FUZZ_SECONDS),60)

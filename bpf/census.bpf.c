@@ -10,7 +10,7 @@
 /* Flags for a new watched thread; 0 = it is not one. */
 static __always_inline u32 wanted(struct task_struct *task)
 {
-	u32 tid = tid_of(task), tgid = tid_of(task->group_leader), *how;
+	u32 tid = tid_of(task), tgid = tid_of(BPF_CORE_READ(task, group_leader)), *how;
 
 	if (!tid || task->exit_state || task->tgid == bpf_get_current_task_btf()->tgid)
 		return 0;
@@ -18,6 +18,8 @@ static __always_inline u32 wanted(struct task_struct *task)
 		return 0;
 	if (cp_config.all)
 		return CP_WANTED;
+	if (cp_config.cgroups)
+		return in_cgroups(task) ? CP_WANTED : 0;
 	how = bpf_map_lookup_elem(&cp_targets, &tgid);
 	if (how && *how == 1)
 		return CP_WANTED;
@@ -25,31 +27,24 @@ static __always_inline u32 wanted(struct task_struct *task)
 	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
 }
 
-static long walk_step_census(u32 i, struct walk_ctx *c)
-{
-	return walk_step(i, c, true);
-}
-
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
-	struct walk_ctx c;
-	long kernel_bytes = 0;
+	struct kernel_part part = {};
+	long bytes;
 
 	if (!s)
 		return 0;
-	if (cp_config.kernel_stacks)
-		kernel_bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		c.task = task;
-		if (walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
-		}
+	if (cp_config.kernel_stacks) {
+		bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
+		part.cnt = bytes > 0 ? (u32)bytes / 8 : 0;
+		hash_kernel(s, &part);
 	}
-	return stack_number(s, kernel_bytes);
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_steps(s, task, true);
+	return stack_number(s, &part);
 }
 
 static __always_inline u64 switches_of(struct task_struct *task)
@@ -62,6 +57,7 @@ static __always_inline u32 stack_of_runner(void)
 {
 	u32 at = cp_config.census_scratch;
 	struct walk_scratch *s = bpf_map_lookup_elem(&cp_scratch, &at);
+	struct kernel_part none = {};
 
 	if (!s)
 		return 0;
@@ -69,7 +65,15 @@ static __always_inline u32 stack_of_runner(void)
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =
 		0;
-	return stack_number(s, 0);
+	return stack_number(s, &none);
+}
+
+/* Run once, by hand, before anything is attached: no thread is numbered before it is known for whom. */
+SEC("raw_tp/task_newtask")
+int cp_viewer(void *ctx)
+{
+	note_viewer();
+	return 0;
 }
 
 /* First pass: which processes are watched, so that user space can fetch their mappings before any of
@@ -81,10 +85,28 @@ int cp_census_find(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	cp_viewer_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
 	if (wanted(task))
 		process_found(task);
 	return 0;
+}
+
+/* A thread that was moved here in its sleep, and whose code was not known then. */
+static __always_inline void look_again(struct cp_thread *t, struct task_struct *task)
+{
+	if (t->account.kind & ACCOUNT_BY_CENSUS && !t->census_stack && !task->on_cpu &&
+	    !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, process_of(task));
+}
+
+static __always_inline void find_stack(struct cp_thread *t, struct task_struct *task,
+				       const struct cp_process *p, u32 kind)
+{
+	u64 switches = switches_of(task);
+
+	if (kind != ACCOUNT_RUNNING && !cp_census_blind)
+		t->census_stack = stack_of_sleeper(task, p);
+	if (task->on_cpu || switches != switches_of(task))
+		t->census_stack = stack_of_runner();
 }
 
 SEC("iter.s/task")
@@ -95,7 +117,6 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	struct cp_process *p;
 	struct cp_thread *t;
 	u32 flags, kind;
-	u64 switches;
 
 	if (!task)
 		return 0;
@@ -109,32 +130,22 @@ int cp_census_open(struct bpf_iter__task *ctx)
 	}
 	identify(t, task);
 	process_found(task);
-	if (t->account.kind)
-		return 0; /* it has switched already */
+	if (t->account.kind) { /* it has switched already */
+		look_again(t, task);
+		return 0;
+	}
 	t->flags |= (flags & ~CP_WANTED) | (task->flags & PF_KTHREAD ? CP_THREAD_KERNEL : 0);
 	p = process_of(task);
-	switches = switches_of(task);
-	sw.prev_state = task->__state;
-	sw.on_rq = task->on_rq == 1;
-	if (bpf_core_field_exists(task->se.sched_delayed))
-		sw.sched_delayed = task->se.sched_delayed;
-	t->nvcsw = task->nvcsw;
-	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
-	t->delay_last_ns = task->sched_info.run_delay;
-	t->account.since_ns = t->run_since_ns = bpf_ktime_get_ns();
+	look_at_clocks(t, task, bpf_ktime_get_ns());
+	sw.now_ns = t->account.since_ns;
+	if (sw.now_ns >= cp_window.start_ns) /* it came while the window is open */
+		t->first_ns = sw.now_ns;
 	t->census_process = p ? p->id : 0;
-	if (task->on_cpu) {
-		kind = ACCOUNT_RUNNING;
-	} else {
-		kind = account_off_kind(&sw);
-		t->census_stack = stack_of_sleeper(task, p);
-	}
-	if (task->on_cpu || switches != switches_of(task))
-		t->census_stack = stack_of_runner();
+	kind = kind_of(task, &sw);
+	find_stack(t, task, p, kind);
 	if (!t->process)
 		t->process = t->census_process;
 	/* a switch that came in between wins */
-	sw.now_ns = t->account.since_ns;
 	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
 		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 	return 0;
@@ -147,6 +158,43 @@ struct wait_ctx {
 static long wait_done(u32 i, struct wait_ctx *c)
 {
 	return *(volatile u32 *)&c->t->done ? 1 : 0;
+}
+
+static long wait_booked(u32 i, struct wait_ctx *c)
+{
+	return *(volatile u32 *)&c->t->waiting ? 0 : 1;
+}
+
+/* Where a thread is whose last piece of time is still open. With --hook finish one that waits has not walked its stack;
+ * this holds if it has not closed itself afterwards, since the window is over and one that goes on does. */
+static __always_inline void locate(struct cp_thread *t, struct task_struct *task, struct where *w)
+{
+	u32 kind = t->account.kind;
+	struct cp_process *p;
+
+	w->tid = t->tid;
+	w->stack = kind & ACCOUNT_BY_CENSUS ? t->census_stack : t->stack;
+	w->process = kind & ACCOUNT_BY_CENSUS ? t->census_process : t->process;
+	if (!cp_config.finish || w->stack == CP_STACK_NEW || kind == ACCOUNT_RUNNING ||
+	    kind == ACCOUNT_NONE || kind >= ACCOUNT_DEAD)
+		return;
+	p = process_of(task);
+	w->stack = stack_of_sleeper(task, p);
+	w->process = p ? p->id : 0;
+}
+
+/* The program that walks the stack of a thread that resumes may be running right now. */
+static __always_inline void finish_waits(struct cp_thread *t)
+{
+	struct wait_ctx c = { .t = t };
+
+	if (!cp_config.finish || !t->waiting)
+		return;
+	bpf_loop(1 << 16, wait_booked, &c, 0);
+	if (!t->waiting)
+		return;
+	lose(CP_LOSS_RESUME_UNSEEN, 0);
+	book_waits(t, 0, t->process);
 }
 
 SEC("iter.s/task")
@@ -163,17 +211,13 @@ int cp_census_close(struct bpf_iter__task *ctx)
 	t = thread_of(task);
 	if (!t || t->reported || (!t->account.kind && !t->first_ns && !t->closed))
 		return 0;
+	locate(t, task, &w);
 	if (__sync_lock_test_and_set(&t->closed, 1)) {
 		/* an event on another CPU closes it right now, or has done so */
 		struct wait_ctx c = { .t = t };
 
 		bpf_loop(1 << 16, wait_done, &c, 0);
 	} else {
-		bool by_census = t->account.kind & ACCOUNT_BY_CENSUS;
-
-		w.tid = t->tid;
-		w.stack = by_census ? t->census_stack : t->stack;
-		w.process = by_census ? t->census_process : t->process;
 		sw.now_ns = bpf_ktime_get_ns();
 		put_raw(t, CP_RAW_CLOSE, &sw, 0);
 		account_close(&t->account, &cp_window, sw.now_ns, &first, &second);
@@ -185,6 +229,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 		}
 		t->done = 1;
 	}
+	finish_waits(t);
 	report_thread(t, task, cp_window.end_ns);
 	return 0;
 }

@@ -9,6 +9,7 @@
 enum {
 	CP_FRAMES_MAX = 127, /* of each half of a stack */
 	CP_COMM_BYTES = 16,
+	CP_CGROUP_PATH_BYTES = 512,
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -23,7 +24,9 @@ enum cp_event_kind {
 	CP_EVENT_INTERVAL = 3, /* one piece of time (--intervals) */
 	CP_EVENT_PROCESS = 4,  /* a process, or a new generation of its code */
 	CP_EVENT_RAW = 5,      /* what bpf/account.h is told, to replay it elsewhere */
-	CP_EVENT_END = 6,      /* the last of a process */
+	CP_EVENT_CGROUP = 6,   /* a cgroup was made */
+	CP_EVENT_MOVED = 7,    /* a process came into a watched cgroup: its threads want a census */
+	CP_EVENT_END = 8,      /* the last of a process */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
@@ -79,7 +82,8 @@ enum cp_process_why {
 	CP_PROCESS_CENSUS = 1,
 	CP_PROCESS_FORK = 2,
 	CP_PROCESS_EXEC = 3,
-	CP_PROCESS_MAPS = 4, /* its executable mappings changed */
+	CP_PROCESS_MAPS = 4,   /* its executable mappings changed */
+	CP_PROCESS_CGROUP = 5, /* it was moved; its mappings are those of before */
 };
 
 struct cp_event_process {
@@ -95,6 +99,7 @@ struct cp_event_process {
 	__u32 generation;
 	__u64 start_ns; /* CLOCK_BOOTTIME */
 	__u64 time_ns;	/* when this generation began */
+	__u64 cgroup;	/* the number of its cgroup (v2) */
 	char comm[CP_COMM_BYTES];
 };
 
@@ -102,6 +107,18 @@ struct cp_event_end {
 	__u8 event;
 	__u8 pad[3];
 	__u32 process; /* its last generation */
+};
+
+struct cp_event_cgroup {
+	__u8 event;
+	__u8 pad[7];
+	__u64 cgroup;
+	char path[CP_CGROUP_PATH_BYTES]; /* from the hierarchy's root */
+};
+
+struct cp_event_moved {
+	__u8 event;
+	__u8 pad[7];
 };
 
 /* Running time waits for the thread's next sample, which all of it is booked on. */
@@ -213,6 +230,7 @@ struct cp_config {
 	__u32 all;	       /* every thread of the machine */
 	__u32 user_threads;    /* of these only threads of processes */
 	__u32 kernel_threads;  /* ... or only the kernel's own */
+	__u32 cgroups;	       /* threads in the cgroups of cp_cgroups, or below them */
 	__u32 sums, intervals; /* the sinks; both to compare them */
 	__u32 per_thread;
 	__u32 user_stacks, kernel_stacks;
@@ -220,7 +238,25 @@ struct cp_config {
 	__u32 row_mask, block_mask, mapping_mask; /* sizes of the big arrays, minus one */
 	__u32 census_scratch;			  /* its element in cp_scratch */
 	__u32 raw;				  /* send what bpf/account.h is told */
-	__u32 wake_bytes; /* unread bytes in the ring that wake the reader */
+	__u32 check_recalled; /* unwind kernel stacks that are remembered all the same */
+	__u32 wake_bytes;     /* unread bytes in the ring that wake the reader */
+	__u32 finish;	      /* stacks are walked by the thread that resumes (--hook finish) */
+};
+
+/* A kernel symbol; name and owner follow, each ended by a NUL that counts. */
+struct cp_ksym {
+	__u64 addr;
+	__u16 name_bytes, owner_bytes; /* owner_bytes 0: the kernel proper */
+	char type;		       /* as /proc/kallsyms has it */
+	char pad[3];
+};
+
+enum {
+	CP_KSYM_WANTED_MAX = 1 << 15, /* addresses */
+	CP_KSYM_REACH_BYTES =
+		64 << 10, /* a function reaches no further; as KALLSYMS_FUNCTION_MAX_BYTES */
+	CP_KSYM_NAME_BYTES = 512,
+	CP_KSYM_OWNER_BYTES = 64,
 };
 
 struct cp_loss {
@@ -234,17 +270,23 @@ struct cp_cost {
 	__u64 calls;		     /* of programs that had work to do */
 	__u64 timed_calls, timed_ns; /* some of them, timed */
 	__u64 samples;
+	__u64 recalled;	      /* kernel stacks that were remembered */
+	__u64 recalled_wrong; /* of these not what the kernel unwinds, if that is checked */
 	__u32 in_switch; /* a sample that interrupts the switch program must not touch the thread */
-	__u32 pad;
+	__u32 resume_waits; /* what resumes has waits that wait for its stack */
+	__u64 resume_task; /* struct task_struct *: who got this CPU at the last switch that was seen */
+	__u64 resumes;	   /* of threads that had to walk their stack */
 };
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
-_Static_assert(sizeof(struct cp_event_process) == 64, "wire format");
+_Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
 _Static_assert(sizeof(struct cp_event_end) == 8, "wire format");
+_Static_assert(sizeof(struct cp_event_cgroup) == 528, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");
+_Static_assert(sizeof(struct cp_ksym) == 16, "wire format");
 _Static_assert(sizeof(struct cp_sum_key) == 24, "map key");
 _Static_assert(sizeof(struct cp_mapping) == 40, "map value");
 #endif

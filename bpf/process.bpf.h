@@ -3,6 +3,7 @@
 #ifndef CP_BPF_PROCESS_BPF_H
 #define CP_BPF_PROCESS_BPF_H
 
+#include "bpf/cgroup.bpf.h"
 #include "bpf/state.bpf.h"
 
 #define CLONE_VM     0x00000100
@@ -15,26 +16,29 @@ static __always_inline struct cp_process *process_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&cp_processes, &tgid);
 }
 
-/* Children of a watched process are watched. With -t only the named threads are. */
+/* Children of a watched process are watched, in a cgroup those that are born there. With -t only the named
+ * threads are. */
 static __always_inline bool follows(struct task_struct *parent, struct task_struct *child)
 {
 	struct cp_thread *t = thread_of(parent);
 
+	if (cp_config.all)
+		return true;
+	if (cp_config.cgroups)
+		return in_cgroups(child);
 	return t && !(t->flags & CP_THREAD_ALONE);
 }
 
 static __always_inline u64 exec_vm_of(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
-
-	return mm ? mm->exec_vm : 0;
+	return BPF_CORE_READ(task, mm, exec_vm);
 }
 
 static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
 					 u32 why, u32 before)
 {
 	struct cp_event_process *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
 	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, 0);
@@ -52,6 +56,7 @@ static __always_inline void send_process(struct task_struct *task, const struct 
 	e->generation = p->generation;
 	e->start_ns = p->start_ns;
 	e->time_ns = bpf_ktime_get_ns();
+	e->cgroup = cgroup_number(cgroup_of(leader));
 	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
@@ -67,7 +72,7 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		p->space = p->id;
 	p->kernel = !!(task->flags & PF_KTHREAD);
 	p->exec_vm = exec_vm_of(task);
-	p->mm = (u64)task->mm;
+	p->mm = (u64)BPF_CORE_READ(task, mm);
 	p->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	if (bpf_map_update_elem(&cp_processes, &tgid, p, BPF_ANY)) {
 		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
@@ -125,6 +130,18 @@ static __always_inline void process_ended(struct task_struct *task)
 	bpf_ringbuf_submit(e, ring_flags());
 }
 
+/* Moved to another cgroup: what comes now belongs there. */
+static __always_inline void process_moved(struct task_struct *task)
+{
+	struct cp_process *from = process_of(task), p = {};
+
+	if (!from)
+		return;
+	p.generation = from->generation + 1;
+	p.space = from->space;
+	store_process(task, &p, CP_PROCESS_CGROUP, from->id);
+}
+
 /* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
 static __always_inline void process_found(struct task_struct *task)
 {
@@ -132,7 +149,7 @@ static __always_inline void process_found(struct task_struct *task)
 
 	if (!known)
 		store_process(task, &p, CP_PROCESS_CENSUS, 0);
-	else if (known->mm != (u64)task->mm || known->exec_vm != exec_vm_of(task))
+	else if (known->mm != (u64)BPF_CORE_READ(task, mm) || known->exec_vm != exec_vm_of(task))
 		process_changed(task, CP_PROCESS_MAPS);
 }
 

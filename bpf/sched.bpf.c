@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The scheduler's tracepoints: every change of a watched thread's state, and the birth of threads and
- * processes. */
+ * processes.
+ *
+ * A stack does not change while its thread is off the CPU, so it may be walked at either end. By default that is
+ * the switch-out. With --hook finish it is the moment when the thread goes on: sched_switch still takes all stamps and
+ * states, but the waits stay in the thread's state until a second program, which runs in the thread that resumes, has
+ * walked the stack, and it walks only what the filters keep. Which program that is depends on the kernel
+ * (user/capture/resume.h). Threads that are still off the CPU when the window closes are left to the census. */
 #include "bpf/stack.bpf.h"
 #include "bpf/sink.bpf.h"
 #include "bpf/process.bpf.h"
@@ -62,22 +68,6 @@ static __always_inline void count_switch(struct cp_thread *t, struct task_struct
 		t->involuntary_cnt++;
 }
 
-static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
-					  const struct account_piece *second)
-{
-	const struct account_piece *wait = second->kind ? second : first;
-
-	t->wait_whole_ns = t->wait_kept_ns = 0;
-	if (!wait->kind || account_is_blocked(wait->kind))
-		return;
-	t->wait_whole_ns = wait->whole_ns;
-	t->wait_kept_ns = wait->end_ns - wait->start_ns;
-}
-
-struct pieces {
-	struct account_piece running, first, second;
-};
-
 /* verifier: the state machine as global functions, verified once: its branches would multiply with those of
  * the walk */
 __weak int cp_account_out(struct cp_thread *t, struct account_switch *sw, struct pieces *p)
@@ -94,20 +84,13 @@ __weak int cp_account_in(struct cp_thread *t, struct account_switch *sw, struct 
 	return account_switch_in(&t->account, &cp_window, sw, &p->running, &p->first, &p->second);
 }
 
-/* Pieces of waiting go where the thread was when it last left a CPU. */
-__weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
+/* Waits whose stack nobody saw, since the program that walks it at the end did not run. */
+static __always_inline void book_unseen(struct cp_thread *t)
 {
-	struct where w = {};
-
-	if (!t || !p)
-		return 0;
-	w.tid = t->tid;
-	w.stack = by_census ? t->census_stack : t->stack;
-	w.process = by_census ? t->census_process : t->process;
-	cp_interval_done(t, &w, &p->first);
-	cp_interval_done(t, &w, &p->second);
-	remember_wait(t, &p->first, &p->second);
-	return 0;
+	if (!cp_config.finish || !t->waiting)
+		return;
+	lose(CP_LOSS_RESUME_UNSEEN, 0);
+	book_waits(t, 0, t->process);
 }
 
 /* What the kernel's run time clock gained since the last switch that was seen, without what samples have booked of
@@ -137,6 +120,7 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 	struct pieces pieces = {};
 	struct cp_process *p;
 
+	book_unseen(t);
 	if (!may_account(t, sw->now_ns)) {
 		/* closed by an event of its own: the census will not find it any more */
 		if (t->done && (sw->prev_state & STATE_DEAD))
@@ -161,19 +145,30 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 		p = process_of(task);
 		if (p) /* else it is forgotten already: the thread's last steps */
 			t->process = p->id;
-		t->stack = stack_of_current(ctx, task, 0, p);
+		t->stack = cp_config.finish ? 0 : stack_of_current(ctx, task, 0, p);
 	}
 	account_done(t, sw->now_ns);
 }
 
+/* Whether the program in the resuming thread has to walk its stack: not where it is known already. */
+static __always_inline bool wants_walk(const struct cp_thread *t, const struct pieces *p,
+				       u32 by_census)
+{
+	if (!cp_config.finish || by_census || t->stack == CP_STACK_NEW)
+		return false;
+	return (p->first.kind && !filtered_out(&p->first)) ||
+	       (p->second.kind && !filtered_out(&p->second));
+}
+
 static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
-				  struct account_switch *sw)
+				  struct account_switch *sw, struct cp_cost *cost)
 {
 	u32 by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	struct where w = { .tid = t->tid };
 	struct pieces pieces = {};
 	int unseen;
 
+	book_unseen(t);
 	if (!may_account(t, sw->now_ns))
 		return;
 	sw->ran_ns = ran_ns_of(t, task);
@@ -189,9 +184,15 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 		t->stack = CP_STACK_UNSEEN;
 		by_census = 0;
 	}
-	cp_waiting_done(t, &pieces, by_census);
 	t->run_since_ns = sw->now_ns;
 	t->exec_mark_ns = task->se.sum_exec_runtime;
+	if (wants_walk(t, &pieces, by_census)) {
+		t->waits = pieces;
+		t->waiting = sw->now_ns < cp_window.end_ns ? CP_WAITING : CP_WAITING_LAST;
+		cost->resume_waits = 1;
+		return;
+	}
+	cp_waiting_done(t, &pieces, by_census);
 	account_done(t, sw->now_ns);
 }
 
@@ -203,16 +204,21 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct account_switch sw = {};
 	struct cp_cost *cost;
 	u32 zero = 0;
+	bool open;
 
 	cost = bpf_map_lookup_elem(&cp_costs, &zero);
 	if (!cost)
 		return 0;
-	cost->switches++;
+	/* attaching may take seconds on a busy machine; what happens then is not in the window */
+	open = cp_window.start_ns != ~0ULL;
+	cost->switches += open;
 	cost->in_switch = 1;
+	cost->resume_task = (u64)next;
+	cost->resume_waits = 0;
 	/* verifier: one test a pointer; "!in && !out" would become arithmetic on pointers */
 	if (in) {
 		sw.now_ns = bpf_ktime_get_ns();
-		enter(in, next, &sw);
+		enter(in, next, &sw, cost);
 	}
 	if (out) {
 		if (!sw.now_ns)
@@ -222,15 +228,75 @@ int BPF_PROG(cp_switch, bool preempt, struct task_struct *prev, struct task_stru
 		sw.on_rq = prev->on_rq == 1;
 		if (bpf_core_field_exists(prev->se.sched_delayed))
 			sw.sched_delayed = prev->se.sched_delayed;
-		cost->target_switches++;
+		cost->target_switches +=
+			sw.now_ns >= cp_window.start_ns && sw.now_ns < cp_window.end_ns;
 		leave(ctx, out, prev, &sw);
 	}
 	cost->in_switch = 0;
-	if (sw.now_ns && !(cost->calls++ & 31)) {
+	if (open && sw.now_ns && !(cost->calls++ & 31)) {
 		cost->timed_calls++;
 		cost->timed_ns += bpf_ktime_get_ns() - sw.now_ns;
 	}
 	return 0;
+}
+
+/* Whether a thread waits as far as was seen: it was not seen to get this CPU. Its next switch-out tells; the stack of
+ * the wait is that of now. */
+static __always_inline bool came_unseen(const struct cp_thread *t)
+{
+	u32 kind = t->account.kind;
+
+	return kind != ACCOUNT_NONE && kind != ACCOUNT_RUNNING && kind < ACCOUNT_DEAD &&
+	       t->stack != CP_STACK_NEW;
+}
+
+/* In the thread that resumes: walks the stack that its waits wait for. */
+static __always_inline int resume(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cp_process *p;
+	struct cp_thread *t;
+	struct cp_cost *cost;
+	u64 now_ns;
+	u32 zero = 0, stack;
+
+	cost = bpf_map_lookup_elem(&cp_costs, &zero);
+	if (!cost || (cost->resume_task == (u64)task && !cost->resume_waits))
+		return 0;
+	t = thread_of(task);
+	if (!t || (!t->waiting && !came_unseen(t)))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	p = process_of(task);
+	stack = stack_of_current(ctx, task, 0, p);
+	if (t->waiting) {
+		book_waits(t, stack, p ? p->id : t->process);
+	} else {
+		t->stack = stack;
+		if (p)
+			t->process = p->id;
+	}
+	if (!(cost->resumes++ & 31))
+		cost->timed_ns += bpf_ktime_get_ns() - now_ns;
+	return 0;
+}
+
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(cp_resume_exit, bool is_switch)
+{
+	return is_switch ? resume(ctx) : 0;
+}
+
+SEC("fentry/finish_task_switch")
+int cp_resume_fentry(void *ctx)
+{
+	return resume(ctx);
+}
+
+SEC("kprobe")
+int cp_resume_kprobe(void *ctx)
+{
+	return resume(ctx);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -271,7 +337,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || (!cp_config.all && !follows(bpf_get_current_task_btf(), task)))
+	if (!right_kind(task) || !follows(bpf_get_current_task_btf(), task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -361,7 +427,7 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_process *p;
 
-	if (!thread_of(task) || task->mm != mm)
+	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
 		return 0;
 	p = process_of(task);
 	if (p && p->exec_vm != mm->exec_vm)

@@ -66,7 +66,11 @@ __weak int cp_put_raw(struct cp_event_raw *from)
 static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
 				    const struct account_switch *sw, u32 value)
 {
-	struct cp_event_raw e = {
+	struct cp_event_raw e;
+
+	if (!cp_config.raw)
+		return;
+	e = (struct cp_event_raw){
 		.event = CP_EVENT_RAW,
 		.raw = raw,
 		.preempt = sw->preempt,
@@ -77,9 +81,7 @@ static __always_inline void put_raw(const struct cp_thread *t, u32 raw,
 		.now_ns = sw->now_ns,
 		.ran_ns = sw->ran_ns,
 	};
-
-	if (cp_config.raw)
-		cp_put_raw(&e);
+	cp_put_raw(&e);
 }
 
 static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, u64 ns, u64 cnt)
@@ -148,6 +150,48 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 	if (cp_config.sums)
 		add_sum(&at, p->kind, flags, ns, 1);
 	return 0;
+}
+
+static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
+					  const struct account_piece *second)
+{
+	const struct account_piece *wait = second->kind ? second : first;
+
+	t->wait_whole_ns = t->wait_kept_ns = 0;
+	if (!wait->kind || account_is_blocked(wait->kind))
+		return;
+	t->wait_whole_ns = wait->whole_ns;
+	t->wait_kept_ns = wait->end_ns - wait->start_ns;
+}
+
+/* Pieces of waiting go where the thread was when it last left a CPU. */
+__weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
+{
+	struct where w = {};
+
+	if (!t || !p)
+		return 0;
+	w.tid = t->tid;
+	w.stack = by_census ? t->census_stack : t->stack;
+	w.process = by_census ? t->census_process : t->process;
+	cp_interval_done(t, &w, &p->first);
+	cp_interval_done(t, &w, &p->second);
+	remember_wait(t, &p->first, &p->second);
+	return 0;
+}
+
+/* Waits that were kept until their stack was known; once, whoever comes first. */
+static __always_inline void book_waits(struct cp_thread *t, u32 stack, u32 process)
+{
+	u32 waiting = __sync_lock_test_and_set(&t->waiting, 0);
+
+	if (!waiting)
+		return;
+	t->stack = stack;
+	t->process = process;
+	cp_waiting_done(t, &t->waits, 0);
+	if (waiting == CP_WAITING_LAST)
+		t->done = 1;
 }
 
 /* A piece of running time ended without a sample: it waits in the thread's state for the next one. */

@@ -3,7 +3,7 @@
 #ifndef CP_BPF_STACK_BPF_H
 #define CP_BPF_STACK_BPF_H
 
-#include "bpf/walk.bpf.h"
+#include "bpf/kernel_stack.bpf.h"
 
 struct hash_ctx {
 	const u64 *frames;
@@ -14,6 +14,81 @@ static long hash_frame(u32 i, struct hash_ctx *c)
 {
 	cp_stack_hash(&c->key, c->frames[BOUND(i, CP_FRAMES_MAX)]);
 	return 0;
+}
+
+static __always_inline void unwind_kernel(void *ctx, struct walk_scratch *s,
+					  struct kernel_part *part, u32 inner_frames)
+{
+	long bytes = bpf_get_stack(ctx, s->kernel_frames, CP_FRAMES_MAX * 8, inner_frames);
+
+	part->cnt = bytes > 0 ? (u32)bytes / 8 : 0;
+	part->unwound = 1;
+}
+
+static __always_inline void hash_kernel(struct walk_scratch *s, struct kernel_part *part)
+{
+	struct hash_ctx c = { .frames = s->kernel_frames };
+
+	bpf_loop(part->cnt, hash_frame, &c, 0);
+	part->hash = c.key;
+}
+
+/* A stack was remembered; --verify unwinds it all the same. */
+static __always_inline void count_recalled(void *ctx, struct walk_scratch *s,
+					   struct kernel_part *part)
+{
+	struct cp_stack_key recalled = part->hash;
+	u32 zero = 0;
+	struct cp_cost *cost = bpf_map_lookup_elem(&cp_costs, &zero);
+
+	if (!cost)
+		return;
+	cost->recalled += cp_window.start_ns != ~0ULL;
+	if (!cp_config.check_recalled)
+		return;
+	unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
+	hash_kernel(s, part);
+	if (recalled.a != part->hash.a || recalled.b != part->hash.b)
+		cost->recalled_wrong++;
+}
+
+/* What a thread does in the kernel is mostly told by where it entered. An interrupt may come anywhere. */
+#ifdef bpf_target_x86
+static __always_inline u64 kernel_site(struct task_struct *task, struct pt_regs *regs)
+{
+	if (task->flags & PF_KTHREAD)
+		return (u64)task;
+	return (long)regs->orig_ax < 0 ? regs->orig_ax : regs->ip ^ regs->orig_ax << 48;
+}
+#endif
+
+/* The kernel part of a stack at a switch, unwound only if it is a new one. */
+static __always_inline void kernel_part_of(void *ctx, struct walk_scratch *s,
+					   struct task_struct *task, struct kernel_part *part)
+{
+#ifdef bpf_target_x86
+	u32 cpu = bpf_get_smp_processor_id();
+	struct kernel_memory *m = bpf_map_lookup_elem(&cp_kernel_memory, &cpu);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 bytes = (u64)regs - (u64)ctx;
+
+	hide(bytes);
+	if (m && bytes >= 8 && bytes <= KERNEL_WORDS_MAX * 8 &&
+	    !bpf_probe_read_kernel(m->words, bytes, ctx)) {
+		m->cnt = bytes / 8;
+		part->site = kernel_site(task, regs);
+		if (cp_recall(m, part)) {
+			count_recalled(ctx, s, part);
+		} else {
+			unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
+			hash_kernel(s, part);
+			cp_learn(m, s, part);
+		}
+		return;
+	}
+#endif
+	unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
+	hash_kernel(s, part);
 }
 
 /* Sends a stack that user space has not seen. 0 = the ring is full. */
@@ -48,29 +123,50 @@ static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kerne
 	return true;
 }
 
-/* The number of the stack in the scratch; 0 when it could not be kept (counted). */
-static __always_inline u32 stack_number(struct walk_scratch *s, long kernel_bytes)
+/* The number of the stack in the scratch if user space has it already, else 0; part->hash becomes that of the whole
+ * stack. verifier: a global function, as stack_new(), see walk_current() */
+__weak u32 stack_known(struct walk_scratch *s, struct kernel_part *part)
 {
-	struct walk *w = &s->walk;
-	u32 kernel_cnt = kernel_bytes > 0 ? (u32)kernel_bytes / 8 : 0, *known, id;
-	struct hash_ctx c = { .key = { kernel_cnt | w->cnt << 8 | w->stop << 16, w->fp_mask[0] } };
+	struct hash_ctx c = {};
+	u32 *known;
 
-	c.frames = s->kernel_frames;
-	bpf_loop(kernel_cnt, hash_frame, &c, 0);
-	c.frames = w->frames;
-	bpf_loop(w->cnt, hash_frame, &c, 0);
+	if (!s || !part)
+		return 0;
+	c.frames = s->walk.frames;
+	c.key = part->hash;
+	bpf_loop(s->walk.cnt, hash_frame, &c, 0);
+	cp_stack_hash(&c.key, part->cnt | s->walk.cnt << 8 | s->walk.stop << 16);
+	cp_stack_hash(&c.key, s->walk.fp_mask[0]);
+	part->hash = c.key;
 	known = bpf_map_lookup_elem(&cp_stacks, &c.key);
-	if (known)
-		return *known;
+	return known ? *known : 0;
+}
+
+/* Its number, now that it is sent; 0 when it could not be kept (counted). */
+__weak u32 stack_new(struct walk_scratch *s, struct kernel_part *part)
+{
+	struct cp_stack_key key;
+	u32 id;
+
+	if (!s || !part)
+		return 0;
+	key = part->hash;
 	id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
-	if (!send_stack(s, id, kernel_cnt)) {
+	if (!send_stack(s, id, part->cnt)) {
 		lose(CP_LOSS_RING_FULL_STACK, 0);
 		return 0;
 	}
 	/* two CPUs may both send a new stack, under two numbers: the same frames, so no harm */
-	if (bpf_map_update_elem(&cp_stacks, &c.key, &id, BPF_ANY))
+	if (bpf_map_update_elem(&cp_stacks, &key, &id, BPF_ANY))
 		lose(CP_LOSS_STACK_MAP_FULL, 0);
 	return id;
+}
+
+static __always_inline u32 stack_number(struct walk_scratch *s, struct kernel_part *part)
+{
+	u32 id = stack_known(s, part);
+
+	return id ? id : stack_new(s, part);
 }
 
 static __always_inline struct walk_scratch *scratch_of(u32 family)
@@ -85,8 +181,7 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 					    const struct cp_process *p)
 {
 	struct walk_scratch *s = scratch_of(family);
-	struct walk_ctx c;
-	long kernel_bytes = 0;
+	struct kernel_part part = {};
 	u32 id;
 
 	if (!s)
@@ -96,18 +191,23 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		return 0;
 	}
 	s->busy = 1;
-	if (cp_config.kernel_stacks)
-		kernel_bytes = bpf_get_stack(ctx, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
-	if (walk_begin(s, &c, task, p) && cp_config.user_stacks) {
-		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-		if (walk_registers(&s->walk, regs)) {
-			bpf_loop(CP_FRAMES_MAX, walk_step_current, &c, 0);
-			if (!s->walk.stop)
-				s->walk.stop = WALK_DEPTH;
+	if (cp_config.kernel_stacks) {
+		if (family == 0) {
+			kernel_part_of(ctx, s, task, &part);
+		} else {
+			unwind_kernel(ctx, s, &part, 0);
+			hash_kernel(s, &part);
 		}
 	}
-	id = stack_number(s, kernel_bytes);
+	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+		walk_current(s);
+	id = stack_known(s, &part);
+	if (!id) {
+		if (cp_config.kernel_stacks && !part.unwound)
+			unwind_kernel(ctx, s, &part, KERNEL_INNER_FRAMES);
+		id = stack_new(s, &part);
+	}
 	s->busy = 0;
 	return id;
 }

@@ -36,7 +36,19 @@ enum cp_loss_cause {
 	CP_LOSS_NEGATIVE_TIME = 16,
 	CP_LOSS_PROCESS_MAP_FULL = 17,
 	CP_LOSS_SWITCH_UNSEEN = 18,
-	CP_LOSS_CNT = 19,
+	CP_LOSS_RESUME_UNSEEN = 19,
+	CP_LOSS_CNT = 20,
+};
+
+/* What one event of a thread ends. */
+struct pieces {
+	struct account_piece running, first, second;
+};
+
+/* Waits that are over but not booked, since their stack is still to be walked. Taken by whoever books them. */
+enum cp_waiting {
+	CP_WAITING = 1,
+	CP_WAITING_LAST = 2, /* the event that ended them also closed the thread */
 };
 
 /* A thread that is watched. */
@@ -52,7 +64,7 @@ struct cp_thread {
 	u32 done;    /* ... and finished */
 	u32 flags;   /* enum cp_thread_flag */
 	u32 reported;
-	u32 pad;
+	u32 waiting; /* enum cp_waiting */
 	u64 first_ns;
 	u64 running_ns, runnable_ns, blocked_ns;
 	u64 voluntary_cnt, involuntary_cnt, sample_cnt;
@@ -63,12 +75,16 @@ struct cp_thread {
 	u64 exec_mark_ns;		 /* sum_exec_runtime at the last switch that was seen */
 	u64 wait_whole_ns,
 		wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
+	struct pieces waits;
 };
 
 const volatile struct cp_config cp_config __weak = {};
 struct account_window cp_window __weak = { ~0ULL, ~0ULL };
 struct cp_loss cp_loss[CP_LOSS_CNT] __weak = {};
-__u32 cp_viewer_level __weak = 0; /* nesting of the PID namespace that causeprof runs in */
+/* The PID namespace that causeprof runs in: how deep it is nested, and which of all at that depth. */
+__u32 cp_viewer_level __weak = 0;
+__u64 cp_viewer_ns __weak = 0;
+__u32 cp_census_blind __weak = 0; /* the census leaves stacks to a later one */
 __u32 cp_next_process __weak = 0;
 __u32 cp_next_stack __weak = 0;
 __u32 cp_sum_cnt __weak = 0; /* keys that ever came into cp_sums */
@@ -108,6 +124,15 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } cp_targets __weak SEC(".maps");
+
+/* Cgroups to watch, by number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, u32);
+} cp_cgroups __weak SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -166,8 +191,8 @@ static __always_inline bool right_kind(struct task_struct *task)
 	return kernel ? !cp_config.user_threads : !cp_config.kernel_threads;
 }
 
-/* The number of a task in the PID namespace at a level of nesting; 0 if it is not visible there. */
-static __always_inline u32 pid_at_level(struct pid *pid, u32 level)
+/* The number of a task in the PID namespace at a level of nesting. */
+static __always_inline struct upid pid_at_level(struct pid *pid, u32 level)
 {
 	struct upid upid = {};
 
@@ -175,17 +200,19 @@ static __always_inline u32 pid_at_level(struct pid *pid, u32 level)
 	bpf_probe_read_kernel(&upid, sizeof(upid),
 			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 				      (u64)(level & 31) * bpf_core_type_size(struct upid));
-	return upid.nr;
+	return upid;
 }
 
-/* As causeprof itself sees it. */
+/* As causeprof itself sees it; 0 if its PID namespace does not have the task. */
 static __always_inline u32 tid_of(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid upid;
 
-	return pid && BPF_CORE_READ(pid, level) >= cp_viewer_level ?
-		       pid_at_level(pid, cp_viewer_level) :
-		       0;
+	if (!pid || BPF_CORE_READ(pid, level) < cp_viewer_level)
+		return 0;
+	upid = pid_at_level(pid, cp_viewer_level);
+	return (u64)upid.ns == cp_viewer_ns ? upid.nr : 0; /* else a sibling's number */
 }
 
 /* In the innermost namespace that it lives in. */
@@ -193,15 +220,44 @@ static __always_inline u32 ns_tid_of(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 
-	return pid ? pid_at_level(pid, BPF_CORE_READ(pid, level)) : 0;
+	return pid ? pid_at_level(pid, BPF_CORE_READ(pid, level)).nr : 0;
+}
+
+/* Called by causeprof itself: takes its own PID namespace for the one whose numbers are told. */
+static __always_inline void note_viewer(void)
+{
+	struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
+
+	cp_viewer_level = BPF_CORE_READ(pid, level);
+	cp_viewer_ns = (u64)pid_at_level(pid, cp_viewer_level).ns;
+}
+
+/* What a task is doing that nobody has watched so far. */
+static __always_inline u32 kind_of(struct task_struct *task, struct account_switch *sw)
+{
+	sw->prev_state = task->__state;
+	sw->on_rq = task->on_rq == 1;
+	if (bpf_core_field_exists(task->se.sched_delayed))
+		sw->sched_delayed = task->se.sched_delayed;
+	return task->on_cpu ? ACCOUNT_RUNNING : account_off_kind(sw);
+}
+
+/* The kernel's own counts at the moment from which a thread is watched. */
+static __always_inline void look_at_clocks(struct cp_thread *t, struct task_struct *task,
+					   u64 now_ns)
+{
+	t->nvcsw = task->nvcsw;
+	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
+	t->delay_last_ns = task->sched_info.run_delay;
+	t->account.since_ns = t->run_since_ns = now_ns;
 }
 
 static __always_inline void identify(struct cp_thread *t, struct task_struct *task)
 {
 	t->tid = tid_of(task);
-	t->tgid = tid_of(task->group_leader);
+	t->tgid = tid_of(BPF_CORE_READ(task, group_leader));
 	t->ns_tid = ns_tid_of(task);
-	t->ns_tgid = ns_tid_of(task->group_leader);
+	t->ns_tgid = ns_tid_of(BPF_CORE_READ(task, group_leader));
 }
 
 #endif

@@ -11,7 +11,8 @@
 #ifndef CP_BPF_WALK_BPF_H
 #define CP_BPF_WALK_BPF_H
 
-#include "bpf/state.bpf.h"
+#include "bpf/rows.bpf.h"
+#include "bpf/machine.bpf.h"
 
 enum {
 	WALK_WINDOW_BYTES = 2048,
@@ -20,6 +21,7 @@ enum {
 	WALK_CACHE_SLOTS = 4096,
 	WALK_FAMILIES = 2, /* switch, sample: may interrupt each other; the census has its own */
 	WALK_CPUS_MAX = 512,
+	RETURNS_MAX = 64,	 /* the kernel's own limit of nested return probes */
 	TRAMPOLINE_POP_R11 = 15, /* offsets behind the instructions; trampoline_words() */
 	TRAMPOLINE_POP_RCX = 16,
 	TRAMPOLINE_BYTES = 17,
@@ -49,7 +51,7 @@ struct walk {
 	u64 returns; /* struct return_instance *: return addresses that uretprobes replaced; mostly 0 */
 	u64 trampoline; /* what they were replaced by */
 	u64 breakpoint; /* 1: ip lies behind a uprobe's int3 that is still to be handled */
-	u64 window_start, window_end; /* user addresses that are in window[] */
+	u64 window_start, window_cnt; /* of the user's words that are in window[] */
 	u64 fp_mask[2], signal_mask[2];
 	u32 known;		  /* enum walk_known */
 	u32 caller;		  /* 1: ip is a return address */
@@ -79,95 +81,6 @@ struct {
 	__type(value, struct walk_scratch);
 } cp_scratch __weak SEC(".maps");
 
-/* One element each, as large as the masks in cp_config say; user space fills them through mmap. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_rows __weak SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_blocks __weak SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_mappings __weak SEC(".maps");
-
-/* verifier: bounds an index by a mask that it knows as a constant */
-#define BOUND(index, mask)              \
-	({                              \
-		u64 bounded_ = (index); \
-		hide(bounded_);         \
-		bounded_ &= (mask);     \
-		bounded_;               \
-	})
-
-/* The row that covers pc_off among rows lo..hi (both included), 0 if there is none. */
-__weak u64 find_row(u32 lo, u32 hi, u32 pc_off)
-{
-	u32 zero = 0;
-	u64 *rows = bpf_map_lookup_elem(&cp_rows, &zero), row;
-
-	if (!rows)
-		return 0;
-	for (int i = 0; i < 9; i++) { /* a block of 256 bytes has at most 256 rows */
-		u32 mid, after;
-
-		if (lo >= hi)
-			break;
-		mid = (lo + hi + 1) >> 1;
-		row = rows[BOUND(mid, cp_config.row_mask)];
-		after = (u32)((s64)((u64)pc_off - (u32)row) >>
-			      63); /* all ones: pc lies before mid */
-		hide(after);
-		lo = (lo & after) | (mid & ~after);
-		hi = (hi & ~after) | ((mid - 1) & after);
-		hide(lo);
-		hide(hi);
-	}
-	row = rows[BOUND(lo, cp_config.row_mask)];
-	return (u32)row > pc_off ? 0 : row;
-}
-
-/* The mapping that covers pc, as an index into cp_mappings; ~0 if there is none. */
-__weak u32 find_mapping(u32 lo, u32 cnt, u64 pc)
-{
-	u32 zero = 0, hi = lo + cnt, end = hi;
-	struct cp_mapping *mappings = bpf_map_lookup_elem(&cp_mappings, &zero), *m;
-
-	if (!mappings)
-		return ~0U;
-	for (int i = 0; i < 17; i++) {
-		u32 mid, below;
-
-		if (lo >= hi)
-			break;
-		mid = (lo + hi) >> 1;
-		m = &mappings[BOUND(mid, cp_config.mapping_mask)];
-		below = (u32)((s64)(pc - m->end) >> 63); /* all ones: pc < end */
-		hide(below);
-		hi = (hi & ~below) | (mid & below);
-		lo = (lo & below) | ((mid + 1) & ~below);
-		hide(lo);
-		hide(hi);
-	}
-	if (lo >= end)
-		return ~0U;
-	m = &mappings[BOUND(lo, cp_config.mapping_mask)];
-	return pc < m->start ? ~0U : lo;
-}
-
 struct walk_ctx {
 	struct walk *walk;
 	struct walk_rule *cache;
@@ -176,44 +89,61 @@ struct walk_ctx {
 	struct task_struct *task; /* of the census; 0 = the current one */
 };
 
+/* Fills the window so that its first or a later word is the one at addr; task is the census's. */
+static __always_inline bool fetch(struct walk *w, u64 addr, struct task_struct *task,
+				  const bool census)
+{
+	u64 start = (addr - WALK_WINDOW_BELOW_BYTES) & ~63ULL, size = WALK_WINDOW_BYTES;
+	long rc;
+
+	w->window_cnt = 0;
+	if (addr & 7) { /* a window of one word */
+		rc = census ? bpf_copy_from_user_task(w->window, 8, (void *)addr, task, 0) :
+			      bpf_probe_read_user(w->window, 8, (void *)addr);
+		w->window_start = addr;
+		w->window_cnt = !rc;
+		return !rc;
+	}
+	rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start, task, 0) :
+		      bpf_probe_read_user(w->window, size, (void *)start);
+	if (rc) { /* the end of the mapping: only what is left of this page */
+		start = addr;
+		size = 4096 - (addr & 4095);
+		if (size > WALK_WINDOW_BYTES)
+			size = WALK_WINDOW_BYTES;
+		hide(size);
+		if (size < 8 || size > WALK_WINDOW_BYTES)
+			return false;
+		rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start, task, 0) :
+			      bpf_probe_read_user(w->window, size, (void *)start);
+		if (rc)
+			return false;
+	}
+	w->window_start = start;
+	w->window_cnt = size >> 3;
+	return true;
+}
+
+/* verifier: a global function, verified once, not again for each of the places and states that call it */
+__weak int fetch_window(struct walk *w, u64 addr)
+{
+	return w && fetch(w, addr, 0, false);
+}
+
 /* One word of the user's stack, through the window. */
 static __always_inline bool read_word(struct walk_ctx *c, u64 addr, u64 *value, const bool census)
 {
 	struct walk *w = c->walk;
-	u64 start, size = WALK_WINDOW_BYTES, at;
+	u64 off = addr - w->window_start;
+	/* rotated, so that one test finds what lies outside or askew */
+	u64 at = off >> 3 | off << 61;
 
-	if (addr & 7)
-		return census ? !bpf_copy_from_user_task(value, 8, (void *)addr, c->task, 0) :
-				!bpf_probe_read_user(value, 8, (void *)addr);
-	at = addr - w->window_start;
-	if (addr < w->window_start || addr + 8 > w->window_end) {
-		long rc;
-
-		start = (addr - WALK_WINDOW_BELOW_BYTES) & ~63ULL;
-		rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start, c->task, 0) :
-			      bpf_probe_read_user(w->window, size, (void *)start);
-		if (rc) { /* the end of the mapping: only what is left of this page */
-			start = addr;
-			size = 4096 - (addr & 4095);
-			if (size > WALK_WINDOW_BYTES)
-				size = WALK_WINDOW_BYTES;
-			hide(size);
-			if (size < 8 || size > WALK_WINDOW_BYTES)
-				return false;
-			rc = census ? bpf_copy_from_user_task(w->window, size, (void *)start,
-							      c->task, 0) :
-				      bpf_probe_read_user(w->window, size, (void *)start);
-			if (rc) {
-				w->window_start = w->window_end = 0;
-				return false;
-			}
-		}
-		w->window_start = start;
-		w->window_end = start + size;
-		at = addr - start;
+	if (at >= w->window_cnt) {
+		if (!(census ? fetch(w, addr, c->task, true) : fetch_window(w, addr)))
+			return false;
+		at = (addr - w->window_start) >> 3;
 	}
-	at = BOUND(at >> 3, WALK_WINDOW_WORDS - 1);
-	*value = w->window[at];
+	*value = w->window[BOUND(at, WALK_WINDOW_WORDS - 1)];
 	return true;
 }
 
@@ -392,16 +322,31 @@ static __always_inline bool restore_saved(struct walk_ctx *c, u64 row, u64 cfa, 
 
 /* A return address that is the trampoline of uretprobes, ours or anybody's: the kernel remembers the real one
  * by the slot on the stack that it took it from. 0 if it does not. */
-static __always_inline u64 original_return(const struct walk *w, u64 slot)
-{
-	struct return_instance *r = (void *)w->returns;
+struct return_search {
+	struct return_instance *at;
+	u64 slot, found;
+};
 
-	for (int i = 0; i < 64 && r; i++) { /* the kernel's own limit of nested return probes */
-		if (BPF_CORE_READ(r, stack) == slot)
-			return BPF_CORE_READ(r, orig_ret_vaddr);
-		r = BPF_CORE_READ(r, next);
+static long search_return(u32 i, struct return_search *s)
+{
+	struct return_instance *r = s->at;
+
+	if (!r)
+		return 1;
+	if (BPF_CORE_READ(r, stack) == s->slot) {
+		s->found = BPF_CORE_READ(r, orig_ret_vaddr);
+		return 1;
 	}
+	s->at = BPF_CORE_READ(r, next);
 	return 0;
+}
+
+__weak u64 original_return(u64 returns, u64 slot)
+{
+	struct return_search s = { .at = (void *)returns, .slot = slot };
+
+	bpf_loop(RETURNS_MAX, search_return, &s, 0);
+	return s.found;
 }
 
 /* Inside of the trampoline of uretprobes (arch/x86/kernel/uprobes.c): up to 6.10 one int3, since then
@@ -439,7 +384,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		rule = TRAMPOLINE_RULE;
 		w->sp -= 8; /* so that without a word on the stack the slot still lies above */
 		w->sp += 8 * (u64)trampoline_words(w);
-	} else if (cp_config.dwarf) {
+	} else if (WALK_X86 && cp_config.dwarf) {
 		w->stop = find_rule(c, pc, &rule);
 		if (w->stop)
 			return 1;
@@ -483,7 +428,7 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 		return 1;
 	}
 	if (w->returns && (trampoline || ra == w->trampoline)) {
-		u64 original = original_return(w, cfa - 8);
+		u64 original = original_return(w->returns, cfa - 8);
 
 		if (original)
 			ra = original;
@@ -499,14 +444,11 @@ static __always_inline long walk_step(u32 i, struct walk_ctx *c, const bool cens
 	return 0;
 }
 
-static long walk_step_current(u32 i, struct walk_ctx *c)
-{
-	return walk_step(i, c, false);
-}
-
 static __always_inline void find_return_probes(struct walk *w, struct task_struct *task)
 {
 	w->returns = w->trampoline = w->breakpoint = 0;
+	if (!WALK_X86)
+		return;
 	if (!bpf_core_field_exists(task->utask) || !task->utask)
 		return;
 	w->returns = (u64)BPF_CORE_READ(task, utask, return_instances);
@@ -516,18 +458,12 @@ static __always_inline void find_return_probes(struct walk *w, struct task_struc
 		w->breakpoint = !!(task->thread_info.flags & (TIF_UPROBE | TIF_UPROBE_TO_6_17));
 }
 
-static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *c,
-				       struct task_struct *task, const struct cp_process *p)
+/* Whether there is a user stack to be walked, and the rows for it. */
+static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
+				       const struct cp_process *p)
 {
-	struct walk *w = &s->walk;
 	struct cp_range *range;
-	u32 zero = 0;
 
-	c->walk = w;
-	c->cache = s->cache;
-	c->mappings = bpf_map_lookup_elem(&cp_mappings, &zero);
-	c->blocks = bpf_map_lookup_elem(&cp_blocks, &zero);
-	c->task = 0;
 	w->cnt = 0;
 	w->stop = 0;
 	w->fp_mask[0] = w->fp_mask[1] = w->signal_mask[0] = w->signal_mask[1] = 0;
@@ -537,8 +473,6 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 		w->stop = CP_STOP_IO_WORKER;
 		return false;
 	}
-	if (!c->mappings || !c->blocks)
-		return false;
 	range = p ? bpf_map_lookup_elem(&cp_ranges, &p->space) : 0;
 	if (!range) {
 		w->stop = p && p->generation ? CP_STOP_MAPS_CHANGED : CP_STOP_NO_ROWS;
@@ -548,7 +482,7 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 	w->space = p->space;
 	w->mapping = w->mapping_at = range->mapping;
 	w->mapping_cnt = range->mapping_cnt;
-	w->window_start = w->window_end = 0;
+	w->window_start = w->window_cnt = 0;
 	w->caller = 0;
 	w->known = KNOWN_RBX | KNOWN_FIRST;
 	return true;
@@ -556,6 +490,10 @@ static __always_inline bool walk_begin(struct walk_scratch *s, struct walk_ctx *
 
 static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 {
+#ifdef __TARGET_ARCH_arm64
+	if (arm64_registers(regs, &w->ip, &w->sp, &w->bp))
+		return true;
+#else
 	if (w->breakpoint) {
 		u8 byte = 0;
 
@@ -577,8 +515,50 @@ static __always_inline bool walk_registers(struct walk *w, struct pt_regs *regs)
 	w->reg[ROW_REG_R15] = regs->r15;
 	if (regs->cs == 0x33)
 		return true;
+#endif
 	w->stop = CP_STOP_COMPAT;
 	return false;
+}
+
+static long walk_step_current(u32 i, struct walk_ctx *c)
+{
+	return walk_step(i, c, false);
+}
+
+static long walk_step_census(u32 i, struct walk_ctx *c)
+{
+	return walk_step(i, c, true);
+}
+
+/* From the registers on; task is the census's. */
+static __always_inline void walk_steps(struct walk_scratch *s, struct task_struct *task,
+				       const bool census)
+{
+	u32 zero = 0;
+	struct walk_ctx c = {
+		.walk = &s->walk,
+		.cache = s->cache,
+		.mappings = bpf_map_lookup_elem(&cp_mappings, &zero),
+		.blocks = bpf_map_lookup_elem(&cp_blocks, &zero),
+		.task = task,
+	};
+
+	if (!c.mappings || !c.blocks)
+		return;
+	if (census)
+		bpf_loop(CP_FRAMES_MAX, walk_step_census, &c, 0);
+	else
+		bpf_loop(CP_FRAMES_MAX, walk_step_current, &c, 0);
+	if (!s->walk.stop)
+		s->walk.stop = WALK_DEPTH;
+}
+
+/* verifier: a global function, verified once and from a clean state, not again for each way that leads to it */
+__weak int walk_current(struct walk_scratch *s)
+{
+	if (s)
+		walk_steps(s, 0, false);
+	return 0;
 }
 
 #endif

@@ -26,7 +26,7 @@ static void put(const char *text, size_t len_bytes, void *opaque)
 	buf_append(o->buf, text, len_bytes);
 }
 
-static bool looks_mangled(const char *name)
+bool demangle_is_mangled(const char *name)
 {
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
@@ -93,7 +93,7 @@ void demangle(struct buf *out, const char *name, bool strip_suffixes)
 
 	if (strip_suffixes)
 		len_bytes = demangle_stem_bytes(name);
-	if (looks_mangled(name) && len_bytes <= DEMANGLE_INPUT_MAX_BYTES) {
+	if (demangle_is_mangled(name) && len_bytes <= DEMANGLE_INPUT_MAX_BYTES) {
 		char copy[DEMANGLE_INPUT_MAX_BYTES + 1];
 
 		memcpy(copy, name, len_bytes);

@@ -19,6 +19,8 @@ enum {
  * prints them, or vanish if strip_suffixes. Time and memory are bounded. */
 void demangle(struct buf *out, const char *name, bool strip_suffixes);
 
+/* Whether it looks like a mangled name; others need no parser. */
+bool demangle_is_mangled(const char *name);
 /* The length of a name without the suffixes that compilers give to clones: .isra.N .part.N .constprop.N
  * .cold .cold.N .llvm.N .lto_priv.N, in any order and number. */
 size_t demangle_stem_bytes(const char *name);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@
 #define FAILURES_MAX	   3 /* then the servers are not asked again */
 #define SERVER_TIMEOUT_S   "15"
 #define CACHE_DIR_TEMPLATE "/tmp/causeprof-debuginfod-XXXXXX"
+#define LIBRARY		   "libdebuginfod.so.1"
 
 struct fetcher {
 	int socket; /* -1 = not started, or over */
@@ -212,21 +214,39 @@ static int send_reply(int socket, int rc, int fd)
 	return sendmsg(socket, &m, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
+/* The library brings thirty others with it, which would make up most of every command's start. */
+struct library {
+	debuginfod_client *(*begin)(void);
+	int (*find_debuginfo)(debuginfod_client *, const unsigned char *, int, char **);
+};
+
+static bool load_library(struct library *l)
+{
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	*(void **)&l->begin = dlsym(handle, "debuginfod_begin");
+	*(void **)&l->find_debuginfo = dlsym(handle, "debuginfod_find_debuginfo");
+	return l->begin && l->find_debuginfo;
+}
+
+/* Until the parent has no more questions; the process ends after that. */
 static void serve(int socket)
 {
-	debuginfod_client *client = debuginfod_begin();
+	struct library lib = { 0 };
+	debuginfod_client *client = load_library(&lib) ? lib.begin() : NULL;
 	uint8_t id[FETCHER_ID_MAX_BYTES];
 	ssize_t id_bytes;
 
-	while (client && (id_bytes = recv(socket, id, sizeof(id), 0)) > 0) {
-		int fd = debuginfod_find_debuginfo(client, id, (int)id_bytes, NULL);
+	while ((id_bytes = recv(socket, id, sizeof(id), 0)) > 0) {
+		int fd = client ? lib.find_debuginfo(client, id, (int)id_bytes, NULL) : -ELIBACC;
 
 		if (send_reply(socket, fd < 0 ? fd : 0, fd))
 			break;
 		if (fd >= 0)
 			close(fd);
 	}
-	debuginfod_end(client);
 }
 
 static int start(struct fetcher *f)

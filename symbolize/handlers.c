@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbolize/handlers.h"
 #include "symbolize/remote.h"
+#include "symbolize/remote_symbols.h"
 #include "symbolize/rows_remote.h"
 
 const sandbox_handler symbolize_handlers[SANDBOX_KIND_MAX] = {

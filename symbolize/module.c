@@ -9,7 +9,11 @@
 #include "symbolize/dwarf_names.h"
 #include "symbolize/locate.h"
 #include "symbolize/module.h"
+#include "symbolize/remote_symbols.h"
 #include "user/base/mem.h"
+
+/* A question about this part of a file's names is one about all of them: each question costs a process. */
+#define ALL_NAMES_FROM 4
 
 static struct module *module_new(const char *path, int root_fd)
 {
@@ -80,6 +84,7 @@ void module__free(struct module *m)
 	symtab_free(&m->table);
 	lines_cache_free(&m->lines);
 	free(m->names);
+	starts_free(&m->starts);
 	free(m->path);
 	free(m->debug_path);
 	buf_free(&m->trail);
@@ -96,8 +101,33 @@ static bool wants_debug_file(const struct module *m, const struct module_env *en
 	return !symtab || (env->opts->lines && !elf_has_debug_info(&m->elf));
 }
 
+/* Leaves nothing in r but the names. */
+static void take_symbols(struct module *m, struct remote_symbols *r)
+{
+	if (r->rc) {
+		m->reason = SYM_HOSTILE;
+		buf_puts(&m->trail, "symbols: not an ELF file\n");
+		return;
+	}
+	m->table = r->table;
+	m->counts = r->counts;
+	r->table = (struct symtab){ 0 };
+}
+
+static int ask_alone(const struct module *m, const struct module_env *env,
+		     struct remote_symbols *ret, struct err *err)
+{
+	const struct remote_symbols_file file = { .fd = m->fd, .debug_fd = m->debug_fd };
+	const struct remote_style style = { 0 };
+	struct sandbox_ticket ticket;
+	int rc = remote_symbols_start(env->sandbox, &file, 1, &style, &ticket, err);
+
+	return rc ? rc : remote_symbols_finish(env->sandbox, &ticket, ret, 1, err);
+}
+
 static void read_symbols(struct module *m, const struct module_env *env)
 {
+	struct remote_symbols result = { 0 };
 	struct err err = { 0 };
 	int rc;
 
@@ -105,24 +135,49 @@ static void read_symbols(struct module *m, const struct module_env *env)
 		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
 		return;
 	}
-	rc = remote_symbols(env->sandbox, m->fd, m->debug_fd, &m->table, &m->counts, &err);
-	if (!rc)
-		return;
-	m->reason = sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
-	buf_printf(&m->trail, "symbols: %s\n", err.msg);
+	rc = ask_alone(m, env, &result, &err);
+	if (rc == -EPIPE || rc == -EAGAIN) /* the sandbox's own fault: there is another keeper */
+		rc = ask_alone(m, env, &result, &err);
+	if (rc) {
+		m->reason = sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
+		buf_printf(&m->trail, "symbols: %s\n", err.msg);
+	} else {
+		take_symbols(m, &result);
+	}
+	remote_symbols_free(&result);
+}
+
+static void find_debug_file(struct module *m, const struct module_env *env)
+{
+	m->loaded = true;
+	if (wants_debug_file(m, env))
+		debugfile_find(m, env);
+}
+
+static void symbols_are_there(struct module *m, const struct module_env *env)
+{
+	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
+	if (!env->opts->lines)
+		close_debug(m);
 }
 
 void module__load(struct module *m, const struct module_env *env)
 {
 	if (m->loaded || m->reason)
 		return;
-	m->loaded = true;
-	if (wants_debug_file(m, env))
-		debugfile_find(m, env);
+	find_debug_file(m, env);
 	read_symbols(m, env);
-	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
-	if (!env->opts->lines)
-		close_debug(m);
+	symbols_are_there(m, env);
+}
+
+bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file)
+{
+	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox)
+		return false;
+	find_debug_file(m, env);
+	file->fd = m->fd;
+	file->debug_fd = m->debug_fd;
+	return true;
 }
 
 void module__close_files(struct module *m, const struct module_env *env)
@@ -130,6 +185,7 @@ void module__close_files(struct module *m, const struct module_env *env)
 	module__load(m, env);
 	if (m->fd < 0)
 		return;
+	module__function_start(m, 0);
 	close_debug(m);
 	close(m->fd);
 	m->fd = -1;
@@ -138,7 +194,7 @@ void module__close_files(struct module *m, const struct module_env *env)
 	buf_puts(&m->trail, "file: closed early, too many files were open\n");
 }
 
-static struct remote_style style_of(const struct module_env *env)
+struct remote_style module_style(const struct module_env *env)
 {
 	return (struct remote_style){
 		.no_demangle = env->opts->no_demangle,
@@ -146,14 +202,33 @@ static struct remote_style style_of(const struct module_env *env)
 	};
 }
 
-static bool is_mangled(const char *name)
-{
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
 static const char *keep_name(const struct module_env *env, const char *name, size_t len_bytes)
 {
 	return strtab_get(env->names, strtab_addn(env->names, name, len_bytes));
+}
+
+void module__take(struct module *m, const struct module_env *env, struct remote_symbols *answer,
+		  const uint64_t *addrs, size_t cnt)
+{
+	const char *name = buf_str(&answer->names);
+	const struct range *last = NULL;
+	size_t left_cnt = answer->name_cnt;
+
+	if (!answer->rc)
+		take_symbols(m, answer);
+	else
+		read_symbols(m, env); /* alone, and its names by a worker of their own */
+	symbols_are_there(m, env);
+	for (size_t i = 0; i < cnt && left_cnt; i++) {
+		const struct range *r = symtab_find(&m->table, addrs[i]);
+
+		if (!r || r == last)
+			continue;
+		m->names[r - m->table.ranges.items] = keep_name(env, name, strlen(name));
+		name += strlen(name) + 1;
+		left_cnt--;
+		last = r;
+	}
 }
 
 /* Names of many ranges at once. Plain names need no parser; when the sandbox fails, mangled ones stay as
@@ -162,14 +237,14 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 		       size_t cnt)
 {
 	struct buf raw = { 0 }, out = { 0 };
-	const struct remote_style style = style_of(env);
+	const struct remote_style style = module_style(env);
 	const char *at;
 	size_t mangled_cnt = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
 
-		if (is_mangled(name) && !style.no_demangle) {
+		if (demangle_is_mangled(name) && !style.no_demangle) {
 			buf_append(&raw, name, strlen(name) + 1);
 			mangled_cnt++;
 		} else {
@@ -203,6 +278,18 @@ const char *module__function(struct module *m, const struct module_env *env, uin
 	if (!m->names[at])
 		read_names(m, env, &at, 1);
 	return m->names[at];
+}
+
+uint64_t module__function_start(struct module *m, uint64_t file_addr)
+{
+	uint64_t start;
+
+	if (!m->starts_read)
+		starts_read(&m->elf, &m->starts);
+	m->starts_read = true;
+	start = starts_find(&m->starts, file_addr);
+	/* what follows a function with a name is not a part of it */
+	return start && !symtab_find(&m->table, start) ? start : 0;
 }
 
 /* Where the debug information is, if it is anywhere: *e and a descriptor, or -1. */
@@ -259,7 +346,7 @@ static void ask_lines(struct module *m, const struct module_env *env, const uint
 		.alt_fd = m->alt_fd,
 		.addrs = addrs,
 		.cnt = cnt,
-		.style = style_of(env),
+		.style = module_style(env),
 		.open_dwo = open_dwo,
 		.ctx = m,
 	};
@@ -294,25 +381,66 @@ static int compare_addrs(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
-			  size_t cnt)
+/* Which ranges hold the addresses: 1 + its place, 0 = none. Returns how many still have no name. */
+static size_t find_functions(const struct module *m, const uint64_t *addrs, size_t cnt,
+			     uint32_t *ret)
 {
-	size_t *ranges = NULL, n = 0, cap = 0;
+	size_t nameless_cnt = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const struct range *r = symtab_find(&m->table, addrs[i]);
-		size_t at = r ? (size_t)(r - m->table.ranges.items) : 0;
 
-		if (!r || m->names[at])
+		ret[i] = r ? 1 + (uint32_t)(r - m->table.ranges.items) : 0;
+		nameless_cnt += r && !m->all_named && !m->names[ret[i] - 1];
+	}
+	return nameless_cnt;
+}
+
+static void read_all_names(struct module *m, const struct module_env *env)
+{
+	size_t *ranges = xcalloc(m->table.ranges.cnt + 1, sizeof(*ranges)), n = 0;
+
+	for (size_t i = 0; i < m->table.ranges.cnt; i++)
+		if (!m->names[i])
+			ranges[n++] = i;
+	m->all_named = true;
+	read_names(m, env, ranges, n);
+	free(ranges);
+}
+
+void module__functions(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		       size_t cnt, uint32_t *ret)
+{
+	size_t *ranges, n = 0, nameless_cnt;
+
+	module__load(m, env);
+	nameless_cnt = find_functions(m, addrs, cnt, ret);
+	if (!nameless_cnt)
+		return;
+	if (nameless_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
+		read_all_names(m, env);
+		return;
+	}
+	ranges = xcalloc(nameless_cnt, sizeof(*ranges));
+	for (size_t i = 0; i < cnt; i++) {
+		if (!ret[i] || m->names[ret[i] - 1])
 			continue;
-		m->names[at] = ""; /* it will be asked for once */
-		ranges = xgrow(ranges, &cap, n + 1, sizeof(*ranges));
-		ranges[n++] = at;
+		m->names[ret[i] - 1] = ""; /* it is asked for once */
+		ranges[n++] = ret[i] - 1;
 	}
 	for (size_t i = 0; i < n; i++)
 		m->names[ranges[i]] = NULL;
 	read_names(m, env, ranges, n);
 	free(ranges);
+}
+
+static void prepare_names(struct module *m, const struct module_env *env, const uint64_t *addrs,
+			  size_t cnt)
+{
+	uint32_t *functions = xcalloc(cnt, sizeof(*functions));
+
+	module__functions(m, env, addrs, cnt, functions);
+	free(functions);
 }
 
 static void prepare_lines(struct module *m, const struct module_env *env, const uint64_t *addrs,

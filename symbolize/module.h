@@ -10,7 +10,9 @@
 #include "symbolize/elf.h"
 #include "symbolize/lines_cache.h"
 #include "symbolize/reason.h"
+#include "symbolize/remote_symbols.h"
 #include "symbolize/sandbox.h"
+#include "symbolize/starts.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/symfile.h"
 #include "user/base/strtab.h"
@@ -34,7 +36,10 @@ struct module {
 	enum sym_reason reason; /* SYM_OK, or why there are no names at all */
 	bool loaded;
 	struct symtab table;
-	const char **names; /* demangled, by range; NULL = not asked for yet */
+	const char **names;   /* demangled, by range; NULL = not asked for yet */
+	bool all_named;	      /* all were asked for */
+	struct starts starts; /* of functions without a name */
+	bool starts_read;
 	struct symfile_counts counts;
 	int debug_fd; /* separate debug file, -1 = none */
 	struct elf debug;
@@ -54,14 +59,26 @@ void module__free(struct module *m);
 
 /* Reads all names now, if it was not done. O(n log n) in symbols. */
 void module__load(struct module *m, const struct module_env *env);
+/* The same for many modules in few questions: module__ask says what to ask about this one (false: it needs no
+ * question), module__take takes the answer; one whose rc is set is asked again, alone. addrs are those of the question. */
+bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file);
+void module__take(struct module *m, const struct module_env *env, struct remote_symbols *answer,
+		  const uint64_t *addrs, size_t cnt);
+struct remote_style module_style(const struct module_env *env);
 /* Closes the files; names of functions are read before, lines and inlined functions can no longer be. */
 void module__close_files(struct module *m, const struct module_env *env);
 /* Answers beforehand, in one go, what will be asked about these addresses: with a sandbox each question
  * costs a process. */
 void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
 		     size_t cnt);
+/* The same for functions alone: ret[i] = 1 + the function at addrs[i] as a place in names, which are read; 0 = none.
+ * O(cnt) once the names are read. */
+void module__functions(struct module *m, const struct module_env *env, const uint64_t *addrs,
+		       size_t cnt, uint32_t *ret);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
+/* Where the function starts that has no name; 0 = not known. O(log n). */
+uint64_t module__function_start(struct module *m, uint64_t file_addr);
 /* The functions around an address from debug information, as dwarf_names__find gives them. */
 size_t module__inlined(struct module *m, const struct module_env *env, uint64_t file_addr,
 		       struct sym_frame **ret);

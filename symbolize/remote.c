@@ -21,11 +21,6 @@ static const struct sandbox_limits lines_limits = {
 	.wall_ms = 90000,
 };
 
-struct symbols_head {
-	struct symfile_counts counts;
-	uint64_t range_cnt, strings_bytes;
-};
-
 struct lines_head {
 	uint64_t addr_cnt, frame_cnt, strings_bytes, unit_cnt, missing_cnt;
 };
@@ -35,91 +30,8 @@ struct lines_args {
 	bool has_alt;
 };
 
-static int open_elf(int fd, struct elf *e, struct err *err)
-{
-	struct image image;
-	int rc = image_from_fd(&image, fd);
-
-	memset(e, 0, sizeof(*e));
-	if (!rc)
-		rc = elf_open(e, &image);
-	return rc ? err_set(err, rc, "not an ELF file") : 0;
-}
-
-int remote_symbols_handler(struct sandbox_job *job, struct err *err)
-{
-	struct symbols_head head = { 0 };
-	struct elf main, debug;
-	struct symtab t;
-	int rc;
-
-	if (job->fd_cnt < 1)
-		return err_set(err, -EINVAL, "no file");
-	rc = open_elf(job->fds[0], &main, err);
-	if (!rc && job->fd_cnt > 1)
-		rc = open_elf(job->fds[1], &debug, err);
-	if (rc)
-		return rc;
-	symfile_read(&main, job->fd_cnt > 1 ? &debug : NULL, &t, &head.counts);
-	head.range_cnt = t.ranges.cnt;
-	head.strings_bytes = t.strings.len_bytes;
-	buf_append(&job->reply, &head, sizeof(head));
-	buf_append(&job->reply, t.ranges.items, t.ranges.cnt * sizeof(*t.ranges.items));
-	buf_append(&job->reply, t.strings.data, t.strings.len_bytes);
-	return 0;
-}
-
-static int take_symbols(const struct sandbox_reply *reply, struct symtab *ret,
-			struct symfile_counts *counts)
-{
-	struct symbols_head head;
-	size_t left_bytes = reply->len_bytes - sizeof(head), ranges_bytes;
-	const uint8_t *at = reply->data + sizeof(head);
-
-	if (reply->len_bytes < sizeof(head))
-		return -EPROTO;
-	memcpy(&head, reply->data, sizeof(head));
-	if (head.range_cnt > left_bytes / sizeof(struct range))
-		return -EPROTO;
-	ranges_bytes = head.range_cnt * sizeof(struct range);
-	if (head.strings_bytes != left_bytes - ranges_bytes)
-		return -EPROTO;
-	*counts = head.counts;
-	ret->ranges.items = xmalloc(ranges_bytes + 1);
-	ret->ranges.cnt = ret->ranges.cap = head.range_cnt;
-	memcpy(ret->ranges.items, at, ranges_bytes);
-	buf_append(&ret->strings, at + ranges_bytes, head.strings_bytes);
-	if (symtab_check(ret)) {
-		ranges_index(&ret->ranges);
-		return 0;
-	}
-	symtab_free(ret);
-	return -EPROTO;
-}
-
-int remote_symbols(struct sandbox *s, int fd, int debug_fd, struct symtab *ret,
-		   struct symfile_counts *counts, struct err *err)
-{
-	const int fds[2] = { fd, debug_fd };
-	const struct sandbox_request request = {
-		.kind = SANDBOX_SYMBOLS,
-		.fds = fds,
-		.fd_cnt = debug_fd >= 0 ? 2 : 1,
-	};
-	struct sandbox_reply reply;
-	int rc = sandbox_run(s, &request, &reply, err);
-
-	memset(ret, 0, sizeof(*ret));
-	memset(counts, 0, sizeof(*counts));
-	if (rc)
-		return rc;
-	rc = take_symbols(&reply, ret, counts);
-	sandbox_reply_free(&reply);
-	return rc ? err_set(err, rc, "the answer makes no sense") : 0;
-}
-
 /* A question that is too long for the arguments travels as a file in memory. */
-static int put_in_memory(const void *data, size_t len_bytes, struct err *err)
+int remote_question(const void *data, size_t len_bytes, struct err *err)
 {
 	int fd = memfd_create("causeprof-question", MFD_CLOEXEC);
 	size_t done = 0;
@@ -176,7 +88,7 @@ int remote_names(struct sandbox *s, const struct remote_style *style, const stru
 		 size_t cnt, struct buf *ret, struct err *err)
 {
 	struct sandbox_reply reply;
-	int fd = put_in_memory(raw->data, raw->len_bytes, err), rc;
+	int fd = remote_question(raw->data, raw->len_bytes, err), rc;
 	const struct sandbox_request request = {
 		.kind = SANDBOX_NAMES,
 		.fds = &fd,
@@ -357,7 +269,7 @@ int remote_lines(struct sandbox *s, const struct remote_lines_query *q, struct r
 		 struct err *err)
 {
 	const struct lines_args args = { .style = q->style, .has_alt = q->alt_fd >= 0 };
-	int addrs_fd = put_in_memory(q->addrs, q->cnt * sizeof(*q->addrs), err), rc;
+	int addrs_fd = remote_question(q->addrs, q->cnt * sizeof(*q->addrs), err), rc;
 	const int fds[3] = { q->fd, addrs_fd, q->alt_fd };
 	const struct sandbox_request request = {
 		.kind = SANDBOX_LINES,

@@ -16,10 +16,8 @@ struct remote_style {
 	bool no_demangle, keep_suffixes;
 };
 
-/* --- all function symbols of a file; debug_fd may be -1 --- */
-int remote_symbols(struct sandbox *s, int fd, int debug_fd, struct symtab *ret,
-		   struct symfile_counts *counts, struct err *err);
-int remote_symbols_handler(struct sandbox_job *job, struct err *err);
+/* A descriptor of memory that holds a question too long for the arguments; or a negative errno. */
+int remote_question(const void *data, size_t len_bytes, struct err *err);
 
 /* --- readable forms of raw names: one block of NUL-terminated strings to another, in the same order --- */
 int remote_names(struct sandbox *s, const struct remote_style *style, const struct buf *raw,

@@ -30,7 +30,10 @@ enum {
 
 struct sandbox {
 	pid_t keeper;
-	int sock;	/* -1: there is no keeper */
+	int sock;			    /* -1: there is no keeper */
+	uint32_t keeper_no;		    /* how many there have been */
+	uint32_t started_cnt, finished_cnt; /* requests to this one */
+	uint64_t cpu_ns;		    /* of all workers so far */
 	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
 	const sandbox_handler *handlers;
 };
@@ -121,6 +124,8 @@ static int start_keeper(struct sandbox *s, struct err *err)
 	close(socks[1]);
 	s->sock = socks[0];
 	s->is_broken = false;
+	s->keeper_no++;
+	s->started_cnt = s->finished_cnt = 0;
 	return 0;
 }
 
@@ -130,7 +135,7 @@ static void end_keeper(struct sandbox *s)
 		return;
 	close(s->sock);
 	s->sock = -1;
-	if (s->is_broken)
+	if (s->is_broken || s->started_cnt != s->finished_cnt)
 		kill(s->keeper, SIGKILL);
 	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -171,22 +176,21 @@ static bool wait_readable(int fd, int timeout_ms)
 	return n > 0;
 }
 
-static void answer(const struct sandbox_request *req, int channel, const struct sandbox_word *word)
+static void answer(const struct sandbox_ticket *t, const struct sandbox_word *word)
 {
 	struct sandbox_word reply = { .kind = SANDBOX_GIVE, .code = -ENOENT };
 	int fd = -ENOENT;
 
-	if (req->answer)
-		fd = req->answer(req->ctx, word->text, word->text_bytes);
+	if (t->answer)
+		fd = t->answer(t->ctx, word->text, word->text_bytes);
 	reply.code = fd < 0 ? fd : 0;
-	(void)sandbox_send(channel, &reply, offsetof(struct sandbox_word, text), &fd, fd >= 0);
+	(void)sandbox_send(t->channel, &reply, offsetof(struct sandbox_word, text), &fd, fd >= 0);
 	if (fd >= 0)
 		close(fd);
 }
 
 /* Talks with the worker until it is done (1) or gone (0); -ETIMEDOUT if neither happens. */
-static int converse(const struct sandbox_request *req, int channel, int timeout_ms,
-		    struct sandbox_word *word)
+static int converse(const struct sandbox_ticket *t, int timeout_ms, struct sandbox_word *word)
 {
 	const size_t head_bytes = offsetof(struct sandbox_word, text);
 
@@ -194,15 +198,15 @@ static int converse(const struct sandbox_request *req, int channel, int timeout_
 		size_t none = 0;
 		ssize_t n;
 
-		if (!wait_readable(channel, timeout_ms))
+		if (!wait_readable(t->channel, timeout_ms))
 			return -ETIMEDOUT;
-		n = sandbox_recv(channel, word, sizeof(*word), NULL, &none);
+		n = sandbox_recv(t->channel, word, sizeof(*word), NULL, &none);
 		if (n < (ssize_t)head_bytes || word->text_bytes > (size_t)n - head_bytes)
 			return 0;
 		if (word->kind == SANDBOX_DONE)
 			return 1;
 		if (word->kind == SANDBOX_ASK)
-			answer(req, channel, word);
+			answer(t, word);
 	}
 }
 
@@ -269,26 +273,28 @@ static int map_reply(int memory, const struct sandbox_limits *limits, struct san
 }
 
 /* The request is under way: what comes of it? */
-static int finish(struct sandbox *s, const struct sandbox_request *req, int channel, int memory,
-		  struct sandbox_reply *ret, struct err *err)
+static int finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
+		  struct err *err)
 {
-	const struct sandbox_limits *limits = req->limits ? req->limits : &sandbox_limits_default;
-	int timeout_ms = (int)limits->wall_ms + GRACE_MS, status = 0, said;
+	const struct sandbox_limits *limits = t->limits ? t->limits : &sandbox_limits_default;
+	int timeout_ms = (int)limits->wall_ms + GRACE_MS, said;
 	struct sandbox_word word = { 0 };
+	struct sandbox_end end = { 0 };
 	size_t none = 0;
 
-	said = converse(req, channel, timeout_ms, &word);
+	said = converse(t, timeout_ms, &word);
 	if (said < 0 || !wait_readable(s->sock, timeout_ms) ||
-	    sandbox_recv(s->sock, &status, sizeof(status), NULL, &none) != sizeof(status)) {
+	    sandbox_recv(s->sock, &end, sizeof(end), NULL, &none) != sizeof(end)) {
 		s->is_broken = true;
 		return err_set(err, -EPIPE, "the sandbox does not answer");
 	}
-	if (status || !said)
-		return err_set(err, is_own_fault(status) ? -EPROTO : -EAGAIN,
-			       "the process that read it %s", death_of(status, limits));
+	s->cpu_ns += end.cpu_ns;
+	if (end.status || !said)
+		return err_set(err, is_own_fault(end.status) ? -EPROTO : -EAGAIN,
+			       "the process that read it %s", death_of(end.status, limits));
 	if (word.code)
 		return failure_of(&word, err);
-	return map_reply(memory, limits, ret, err);
+	return map_reply(t->memory, limits, ret, err);
 }
 
 static int send_order(struct sandbox *s, const struct sandbox_request *req, const int ends[2],
@@ -306,19 +312,16 @@ static int send_order(struct sandbox *s, const struct sandbox_request *req, cons
 		memcpy(order.args, req->args, req->args_bytes);
 	for (size_t i = 0; i < req->fd_cnt; i++)
 		fds[i + 2] = req->fds[i];
-	rc = sandbox_send(s->sock, &order, sizeof(order), fds, req->fd_cnt + 2);
-	if (!rc)
-		return 0;
-	s->is_broken = true;
-	return err_set(err, -EPIPE, "the sandbox is gone");
+	rc = sandbox_send(s->sock, &order, offsetof(struct sandbox_order, args) + req->args_bytes,
+			  fds, req->fd_cnt + 2);
+	return rc ? err_set(err, -EPIPE, "the sandbox is gone") : 0;
 }
 
-static int run_once(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
-		    struct err *err)
+int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct sandbox_ticket *ret,
+		  struct err *err)
 {
 	int channel[2], memory, rc;
 
-	*ret = (struct sandbox_reply){ 0 };
 	if (s->is_broken)
 		end_keeper(s);
 	if (s->sock < 0) {
@@ -337,13 +340,55 @@ static int run_once(struct sandbox *s, const struct sandbox_request *req, struct
 		close(memory);
 		return rc;
 	}
+	*ret = (struct sandbox_ticket){ .channel = channel[0],
+					.memory = memory,
+					.keeper_no = s->keeper_no,
+					.number = s->started_cnt,
+					.limits = req->limits,
+					.answer = req->answer,
+					.ctx = req->ctx };
 	rc = send_order(s, req, (const int[]){ channel[1], memory }, err);
 	close(channel[1]);
-	if (!rc)
-		rc = finish(s, req, channel[0], memory, ret, err);
-	close(channel[0]);
-	close(memory);
+	if (rc) {
+		sandbox_give_up(s, ret);
+		return rc;
+	}
+	s->started_cnt++;
+	return 0;
+}
+
+int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
+		   struct err *err)
+{
+	bool gone = s->is_broken || t->keeper_no != s->keeper_no;
+	int rc;
+
+	*ret = (struct sandbox_reply){ 0 };
+	if (!gone && t->number != s->finished_cnt)
+		return err_set(err, -EINVAL, "a sandbox's requests are finished in order");
+	s->finished_cnt += !gone;
+	rc = gone ? err_set(err, -EPIPE, "the sandbox is gone") : finish(s, t, ret, err);
+	close(t->channel);
+	close(t->memory);
 	return rc;
+}
+
+void sandbox_give_up(struct sandbox *s, const struct sandbox_ticket *t)
+{
+	if (t->keeper_no == s->keeper_no)
+		s->is_broken = true;
+	close(t->channel);
+	close(t->memory);
+}
+
+static int run_once(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
+		    struct err *err)
+{
+	struct sandbox_ticket t;
+	int rc = sandbox_start(s, req, &t, err);
+
+	*ret = (struct sandbox_reply){ 0 };
+	return rc ? rc : sandbox_finish(s, &t, ret, err);
 }
 
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
@@ -376,4 +421,9 @@ void sandbox_reply_free(struct sandbox_reply *r)
 	if (r->data)
 		munmap((void *)r->data, r->len_bytes);
 	*r = (struct sandbox_reply){ 0 };
+}
+
+uint64_t sandbox_cpu_ns(const struct sandbox *s)
+{
+	return s ? s->cpu_ns : 0;
 }

@@ -21,7 +21,7 @@
 #include "user/base/err.h"
 
 enum sandbox_limit {
-	SANDBOX_FD_MAX = 8,
+	SANDBOX_FD_MAX = 32,
 	SANDBOX_ARGS_MAX_BYTES = 4096,
 	SANDBOX_QUESTION_MAX_BYTES = 4096,
 };
@@ -94,8 +94,31 @@ struct sandbox_reply {
  * about the files; nor do the other errors of making a socket, memory or a process (sandbox_blames_file). */
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
 		struct err *err);
+
+/* The same in two steps, for a parent that has other things to do meanwhile: requests that were started are
+ * worked on one after the other, and are to be finished in the order of their starts (-EINVAL otherwise), before
+ * the next sandbox_run. A handler that asks waits until its request is finished. Nothing is tried again: after
+ * -EPIPE and -EAGAIN the caller may. */
+struct sandbox_ticket {
+	int channel, memory;
+	uint32_t keeper_no, number;
+	const struct sandbox_limits *limits;
+	int (*answer)(void *ctx, const void *question, size_t len_bytes);
+	void *ctx;
+};
+
+/* The descriptors of the request may be closed after this; limits and ctx are borrowed until the end. */
+int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct sandbox_ticket *ret,
+		  struct err *err);
+int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
+		   struct err *err);
+/* Instead of finishing: releases what a ticket holds. The other requests under way are lost too (-EPIPE); the next start
+ * makes a new keeper. */
+void sandbox_give_up(struct sandbox *s, const struct sandbox_ticket *t);
 void sandbox_reply_free(struct sandbox_reply *r);
-/* Whether an error of sandbox_run is about what was to be read. */
+/* Whether an error of a request is about what was to be read. */
 bool sandbox_blames_file(int rc);
+/* CPU time that the workers have used so far, by the keeper's account. */
+uint64_t sandbox_cpu_ns(const struct sandbox *s);
 
 #endif

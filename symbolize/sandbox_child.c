@@ -168,21 +168,38 @@ static void cut_off(int sock)
 	close_rest(KEEPER_SOCK + 1);
 }
 
-static int start(const struct sandbox_order *order, const int *fds, size_t fd_cnt,
-		 sandbox_handler handler)
+static uint64_t cpu_ns_of(const struct rusage *u)
 {
-	int status = 0;
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+static struct sandbox_end start(const struct sandbox_order *order, const int *fds, size_t fd_cnt,
+				sandbox_handler handler)
+{
+	struct sandbox_end end = { .status = 1 << 8 }; /* as exit(1) */
+	struct rusage usage = { 0 };
 	pid_t pid = fork();
+	int status = 0;
 
 	if (pid < 0)
-		return 1 << 8; /* as exit(1) */
+		return end;
 	if (!pid) {
 		close(KEEPER_SOCK);
 		work(order, fds, fd_cnt, handler);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
-	return status;
+	end.status = status;
+	end.cpu_ns = cpu_ns_of(&usage);
+	return end;
+}
+
+static bool order_is_whole(const struct sandbox_order *order, ssize_t len_bytes)
+{
+	const ssize_t head_bytes = offsetof(struct sandbox_order, args);
+
+	return len_bytes >= head_bytes && order->args_bytes == (size_t)(len_bytes - head_bytes);
 }
 
 void sandbox_keep(int sock, const sandbox_handler *handlers)
@@ -192,17 +209,19 @@ void sandbox_keep(int sock, const sandbox_handler *handlers)
 	cut_off(sock);
 	drop_rights();
 	for (;;) {
-		int fds[SANDBOX_FD_MAX + 2], status = 1 << 8;
+		struct sandbox_end end = { .status = 1 << 8 };
+		int fds[SANDBOX_FD_MAX + 2];
 		size_t fd_cnt = SANDBOX_FD_MAX + 2;
 
-		if (sandbox_recv(KEEPER_SOCK, &order, sizeof(order), fds, &fd_cnt) != sizeof(order))
+		if (!order_is_whole(&order,
+				    sandbox_recv(KEEPER_SOCK, &order, sizeof(order), fds, &fd_cnt)))
 			return;
 		if (fd_cnt == order.fd_cnt + 2 && order.kind < SANDBOX_KIND_MAX &&
 		    handlers[order.kind])
-			status = start(&order, fds, fd_cnt, handlers[order.kind]);
+			end = start(&order, fds, fd_cnt, handlers[order.kind]);
 		for (size_t i = 0; i < fd_cnt; i++)
 			close(fds[i]);
-		if (sandbox_send(KEEPER_SOCK, &status, sizeof(status), NULL, 0))
+		if (sandbox_send(KEEPER_SOCK, &end, sizeof(end), NULL, 0))
 			return;
 	}
 }

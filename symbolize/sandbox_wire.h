@@ -9,13 +9,20 @@
 #include "symbolize/sandbox.h"
 
 /* Parent to keeper, with descriptors: the worker's end of a channel, the reply's memory, the files. The
- * keeper answers with the worker's wait status (int). */
+ * keeper answers with a sandbox_end. */
 struct sandbox_order {
 	uint32_t kind;
 	uint32_t fd_cnt; /* of files */
 	uint32_t args_bytes;
 	struct sandbox_limits limits;
-	uint8_t args[SANDBOX_ARGS_MAX_BYTES];
+	uint8_t args[SANDBOX_ARGS_MAX_BYTES]; /* sent as far as they are used */
+};
+
+/* Keeper to parent: how the worker ended. */
+struct sandbox_end {
+	int32_t status; /* as wait(2) gives it */
+	uint32_t pad;
+	uint64_t cpu_ns; /* what it used */
 };
 
 enum sandbox_word_kind {

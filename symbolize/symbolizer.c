@@ -14,6 +14,7 @@
 #include "symbolize/kallsyms.h"
 #include "symbolize/locate.h"
 #include "symbolize/mapping.h"
+#include "symbolize/symbol_batch.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
@@ -32,6 +33,8 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	const char **kernel_names; /* demangled, by range; NULL = not asked for yet */
 	bool kallsyms_read;
+	uint64_t *kernel_wanted; /* sorted: kallsyms has the names of these alone; NULL: all */
+	size_t kernel_wanted_cnt;
 	struct sym_frame frame;	  /* of the last result */
 	struct module *last_file; /* of resolve_file */
 	char *last_path;
@@ -69,6 +72,7 @@ void symbolizer__free(struct symbolizer *s)
 	if (s->kallsyms_read)
 		kallsyms_free(&s->kallsyms);
 	free(s->kernel_names);
+	free(s->kernel_wanted);
 	if (s->env.host_root_fd >= 0)
 		close(s->env.host_root_fd);
 	fetcher__free(s->env.fetcher);
@@ -190,6 +194,11 @@ static bool resolve_lines(struct symbolizer *s, struct module *m, uint64_t file_
 	return *frames[cnt - 1].name;
 }
 
+static enum sym_reason unnamed_reason_of(const struct module *m)
+{
+	return symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED;
+}
+
 static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file_addr,
 			   struct sym_result *ret)
 {
@@ -202,10 +211,12 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
-	if (name)
+	if (name) {
 		set_name(s, name, ret);
-	else
-		set_reason(s, symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED, ret);
+		return;
+	}
+	set_reason(s, unnamed_reason_of(m), ret);
+	ret->function_start = module__function_start(m, file_addr);
 }
 
 /* Code without a program file behind it may be a JIT compiler's. */
@@ -270,25 +281,34 @@ static int compare_wanted(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* One question a module. */
-static void prepare(struct symbolizer *s, struct wanted *wanted, size_t cnt)
+static int compare_modules(const void *a, const void *b)
 {
-	uint64_t *addrs = xcalloc(cnt + 1, sizeof(*addrs));
+	const struct symbol_batch_module *x = a, *y = b;
 
-	if (cnt)
-		qsort(wanted, cnt, sizeof(*wanted), compare_wanted);
-	for (size_t i = 0, n; i < cnt; i += n) {
-		for (n = 0; i + n < cnt && wanted[i + n].module == wanted[i].module; n++)
-			addrs[n] = wanted[i + n].addr;
-		module__prepare(wanted[i].module, &s->env, addrs, n);
-	}
-	free(addrs);
+	return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : x->module != y->module;
 }
 
-void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
+/* Files of the one process that is watched may share a worker: it runs the code of all of them. */
+static void mark_together(const struct symbolizer *s, struct symbol_batch_module *modules,
+			  size_t cnt)
 {
-	struct wanted *wanted = xcalloc(cnt + 1, sizeof(*wanted));
-	size_t n = 0;
+	const struct addrspace *a = s->opts.one_process && s->space_cnt ? s->spaces[0] : NULL;
+
+	for (size_t i = 0; a && i < a->cnt; i++) {
+		const struct symbol_batch_module key = { .module = a->regions[i].module };
+		struct symbol_batch_module *m =
+			bsearch(&key, modules, cnt, sizeof(*modules), compare_modules);
+
+		if (m)
+			m->together = true;
+	}
+}
+
+/* What lies in files, sorted, each once. */
+static size_t collect(struct symbolizer *s, const struct sym_query *queries, size_t cnt,
+		      struct wanted *wanted)
+{
+	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct addrspace **slot = find_slot(s, queries[i].proc_key);
@@ -301,8 +321,28 @@ void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *quer
 			continue;
 		wanted[n++].module = r->module;
 	}
-	prepare(s, wanted, n);
-	free(wanted);
+	if (n)
+		qsort(wanted, n, sizeof(*wanted), compare_wanted);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || compare_wanted(&wanted[i], &wanted[kept - 1]))
+			wanted[kept++] = wanted[i];
+	return kept;
+}
+
+/* wanted is sorted: a module's addresses stand together, and are copied to addrs. */
+static size_t group(const struct wanted *wanted, size_t cnt, uint64_t *addrs,
+		    struct symbol_batch_module *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		addrs[i] = wanted[i].addr;
+		if (!i || wanted[i].module != wanted[i - 1].module)
+			ret[n++] = (struct symbol_batch_module){ .module = wanted[i].module,
+								 .addrs = addrs + i };
+		ret[n - 1].addr_cnt++;
+	}
+	return n;
 }
 
 static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **owner)
@@ -325,13 +365,102 @@ static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **o
 	return s->kernel_names[range];
 }
 
-static void read_kallsyms(struct symbolizer *s)
+static int compare_addrs(const void *a, const void *b)
 {
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void forget_kallsyms(struct symbolizer *s)
+{
+	kallsyms_free(&s->kallsyms);
+	free(s->kernel_names);
+	free(s->kernel_wanted);
+	s->kernel_names = NULL;
+	s->kernel_wanted = NULL;
+	s->kallsyms_read = false;
+}
+
+/* So that at can be looked up. */
+static void read_kallsyms(struct symbolizer *s, uint64_t at)
+{
+	if (s->kallsyms_read && s->kernel_wanted &&
+	    !bsearch(&at, s->kernel_wanted, s->kernel_wanted_cnt, sizeof(at), compare_addrs))
+		forget_kallsyms(s);
 	if (s->kallsyms_read)
 		return;
 	s->kallsyms_read = true;
 	kallsyms_read(&s->kallsyms, s->opts.kallsyms);
 	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
+}
+
+static bool ask_kernel(struct symbolizer *s, const uint64_t *wanted, size_t cnt)
+{
+	struct kallsyms_sieve *sieve;
+	int rc;
+
+	if (!s->opts.kernel_symbols)
+		return false;
+	sieve = kallsyms_sieve__new(wanted, cnt);
+	rc = s->opts.kernel_symbols(s->opts.kernel_ctx, wanted, cnt, sieve);
+	kallsyms_sieve__finish(sieve, &s->kallsyms);
+	if (!rc && !s->kallsyms.reason)
+		return true;
+	kallsyms_free(&s->kallsyms);
+	return false;
+}
+
+static void prepare_kernel(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
+{
+	uint64_t *wanted;
+	size_t kept = 0;
+
+	if (s->kallsyms_read || !cnt)
+		return;
+	wanted = xcalloc(cnt, sizeof(*wanted));
+	for (size_t i = 0; i < cnt; i++)
+		wanted[i] = looked_up(queries[i].addr, queries[i].pc);
+	qsort(wanted, cnt, sizeof(*wanted), compare_addrs);
+	for (size_t i = 0; i < cnt; i++)
+		if (!kept || wanted[i] != wanted[kept - 1])
+			wanted[kept++] = wanted[i];
+	if (!ask_kernel(s, wanted, kept))
+		kallsyms_read_near(&s->kallsyms, s->opts.kallsyms, wanted, kept);
+	s->kallsyms_read = true;
+	s->kernel_wanted = wanted;
+	s->kernel_wanted_cnt = kept;
+	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
+}
+
+/* Questions are on their way while the kernel's symbols are read. */
+void symbolizer__prepare(struct symbolizer *s, const struct sym_query *user, size_t user_cnt,
+			 const struct sym_query *kernel, size_t kernel_cnt)
+{
+	struct wanted *wanted = xcalloc(user_cnt + 1, sizeof(*wanted));
+	size_t cnt = collect(s, user, user_cnt, wanted), module_cnt;
+	uint64_t *addrs = xcalloc(cnt + 1, sizeof(*addrs));
+	struct symbol_batch_module *modules = xcalloc(cnt + 1, sizeof(*modules));
+	struct symbol_batch *batch = xcalloc(1, sizeof(*batch));
+
+	module_cnt = group(wanted, cnt, addrs, modules);
+	mark_together(s, modules, module_cnt);
+	symbol_batch_start(batch, &s->env, modules, module_cnt);
+	prepare_kernel(s, kernel, kernel_cnt);
+	if (s->opts.kernel_done)
+		s->opts.kernel_done(s->opts.kernel_ctx);
+	symbol_batch_finish(batch);
+	for (size_t i = 0; i < module_cnt; i++)
+		module__prepare(modules[i].module, &s->env, modules[i].addrs, modules[i].addr_cnt);
+	free(batch);
+	free(modules);
+	free(addrs);
+	free(wanted);
+}
+
+void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
+{
+	symbolizer__prepare(s, queries, cnt, NULL, 0);
 }
 
 void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc pc,
@@ -340,7 +469,7 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 	uint64_t at = looked_up(addr, pc);
 	const char *name, *owner = "";
 
-	read_kallsyms(s);
+	read_kallsyms(s, at);
 	*ret = (struct sym_result){ .module = "[kernel]" };
 	if (s->kallsyms.reason) {
 		set_reason(s, s->kallsyms.reason, ret);
@@ -406,6 +535,36 @@ void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint
 	free(at);
 }
 
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret)
+{
+	enum sym_reason reason;
+	struct module *m = module_of_file(s, path, &reason);
+	uint64_t *at;
+
+	memset(ret, 0, cnt * sizeof(*ret));
+	if (!m)
+		return reason;
+	module__load(m, &s->env);
+	if (m->reason)
+		return m->reason;
+	if (pc == SYM_PC_EXACT) {
+		module__functions(m, &s->env, addrs, cnt, ret);
+		return unnamed_reason_of(m);
+	}
+	at = xcalloc(cnt + 1, sizeof(*at));
+	for (size_t i = 0; i < cnt; i++)
+		at[i] = looked_up(addrs[i], pc);
+	module__functions(m, &s->env, at, cnt, ret);
+	free(at);
+	return unnamed_reason_of(m);
+}
+
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number)
+{
+	return s->last_file->names[number - 1];
+}
+
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out)
 {
 	enum sym_reason reason;
@@ -417,6 +576,22 @@ void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr,
 		module__why(m, out);
 	buf_printf(out, "result: %s\n",
 		   result.reason ? sym_reason_name(result.reason) : result.frames->name);
+}
+
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out)
+{
+	struct addrspace **slot = find_slot(s, proc_key), *a = slot ? *slot : NULL;
+	const struct region *r = a ? addrspace__find(a, addr) : NULL;
+
+	if (!r)
+		return;
+	if (r->module) {
+		module__why(r->module, out);
+		return;
+	}
+	buf_puts(out, r->trail ? r->trail : "");
+	addrspace__why_jit(a, out);
 }
 
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out)

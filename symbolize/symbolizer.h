@@ -24,6 +24,8 @@
 struct symbolizer;
 struct sandbox;
 
+struct kallsyms_sieve; /* symbolize/kallsyms.h */
+
 struct sym_opts {
 	bool lines;	    /* inlined functions, source files and lines from DWARF (slower) */
 	bool keep_suffixes; /* keep .isra.0, .part.1, .constprop.2, .cold of compiler-made clones */
@@ -33,6 +35,13 @@ struct sym_opts {
 	const char *kallsyms;	/* path; NULL = "/proc/kallsyms" */
 	struct sandbox *
 		sandbox; /* reads hostile files (symbolize/handlers.h); borrowed; NULL = this process */
+	/* Fills a sieve with the kernel's symbols, in place of the text in kallsyms: 0, or a negative errno, after
+	 * which that is read. NULL: nobody can. */
+	int (*kernel_symbols)(void *ctx, const uint64_t *wanted, size_t cnt,
+			      struct kallsyms_sieve *sieve);
+	void (*kernel_done)(void *ctx); /* they were read; NULL: nobody wants to know */
+	void *kernel_ctx;
+	bool one_process; /* who is added first is all that is asked about: one worker may read all of its files */
 	uint32_t fd_max; /* files kept open at a time; 0 = 512 */
 };
 
@@ -56,6 +65,8 @@ struct sym_result {
 	size_t cnt;			/* >= 1; with a reason: one frame without a name */
 	enum sym_reason reason;
 	const char *module; /* path of the file, "[vdso]", kernel module, "" if none */
+	uint64_t
+		function_start; /* of a function without a name, as the file's symbols count; 0 = not known */
 	uint64_t file_addr; /* the address as the file's own symbols count; 0 if there is no file */
 };
 
@@ -100,14 +111,29 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 /* Answers beforehand, in one go, what will be asked: with a sandbox each single question may cost a process
  * (about 1 ms). Results are the same with and without. O(n log n). */
 void symbolizer__prepare_user(struct symbolizer *s, const struct sym_query *queries, size_t cnt);
+/* The same, and for addresses in the kernel (whatever their proc_key), while the sandbox is at work. The kernel's symbols
+ * are then not kept for other addresses, but read again if those are asked for: of no use twice. */
+void symbolizer__prepare(struct symbolizer *s, const struct sym_query *user, size_t user_cnt,
+			 const struct sym_query *kernel, size_t kernel_cnt);
 void symbolizer__prepare_file(struct symbolizer *s, const char *path, const uint64_t *addrs,
 			      size_t cnt, enum sym_pc pc);
+
+/* Functions alone, for many addresses of one file: ret[i] = number of the function at addrs[i], 0 = none.
+ * Returns the reason that those without one have. */
+enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, const uint64_t *addrs,
+				      size_t cnt, enum sym_pc pc, uint32_t *ret);
+/* The name of a number from the last call; valid until symbolizer__free. Numbers of one file stay. */
+const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number);
 
 /* An address as an ELF file's own symbols count (what nm prints), in a file that no process maps. */
 void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t addr, enum sym_pc pc,
 			      struct sym_result *ret);
 
 /* Appends lines of text: what was tried for this address, in order, and what came of it. */
+/* Of these the lines about the file mapped there, or why there is none, once names were asked for: true for all of the
+ * mapping's addresses, and equal for all processes that map the file. */
+void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint64_t addr,
+			    struct buf *out);
 void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr, struct buf *out);
 void symbolizer__why_file(struct symbolizer *s, const char *path, uint64_t addr, struct buf *out);
 void symbolizer__why_kernel(struct symbolizer *s, uint64_t addr, struct buf *out);

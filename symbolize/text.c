@@ -24,12 +24,18 @@ void text_skip_blanks(struct text *t)
 		t->at++;
 }
 
+/* Without branches that depend on the digit: they are guessed wrong half of the time. */
 static int hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	static const int8_t digits[256] = {
+		/* 1 + the digit */
+		['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	};
+
+	return digits[(unsigned char)c] - 1;
 }
 
 bool text_hex(struct text *t, uint64_t *ret)

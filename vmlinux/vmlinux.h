@@ -73,6 +73,31 @@ struct pid {
 	struct upid numbers[1];
 } CORE;
 
+struct kernfs_node {
+	u64 id;
+} CORE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup_root {
+	int hierarchy_id; /* 0 = v2 */
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -93,10 +118,19 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct thread_info thread_info;
 	struct uprobe_task *utask;
+	struct css_set *cgroups;
 } CORE;
 
 struct linux_binprm;
 
+#ifdef __TARGET_ARCH_arm64
+struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+} CORE;
+#else
 /* x86-64 */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12;
@@ -113,6 +147,7 @@ struct pt_regs {
 	unsigned long flags;
 	unsigned long sp;
 } CORE;
+#endif
 
 struct seq_file;
 
@@ -123,6 +158,20 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+} CORE;
+
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512]; /* shorter before 6.1 */
+	char module_name[56];
+	int exported;
+	int show_value;
+} CORE;
+
+struct bpf_iter__ksym {
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
 } CORE;
 
 struct bpf_perf_event_data {

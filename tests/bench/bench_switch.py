@@ -61,6 +61,9 @@ for i, p in enumerate(pids.split(",")):
     BPFTRACE = BPFTRACE.replace(f"PID{i + 1}", p)
 TOOLS = {
     "causeprof, in filter": cprof("-p", pids),
+    "causeprof --hook finish": cprof("-p", pids, "--hook", "finish"),
+    "causeprof --hook finish, filtered": cprof("-p", pids, "--hook", "finish", "-m", "60s", "--state", "S"),
+    "causeprof --hook switch, filtered": cprof("-p", pids, "-m", "60s", "--state", "S"),
     "causeprof --intervals": cprof("-p", pids, "--intervals"),
     "causeprof, out of filter": cprof("-p", str(idle.pid)),
     "offcputime (libbpf-tools)": ["offcputime", "-p", pids, "60"],

@@ -7,7 +7,7 @@ set -u
 cp=${O:-build}/causeprof
 program=${1:-$(command -v mariadbd || echo /usr/sbin/mariadbd)}
 library=${2:-$(ldd "$program" 2> /dev/null | awk '/libc\.so/ { print $3 }')}
-OURS=${OURS:-500000} THEIRS=${THEIRS:-3000} ROUNDS=${ROUNDS:-5} STARTS=${STARTS:-60}
+OURS=${OURS:-500000} THEIRS=${THEIRS:-3000} ROUNDS=${ROUNDS:-5}
 [ -x "$program" ] && [ -r "$library" ] || { echo "bench_symbols: no $program or no C library; skipped"; exit 0; }
 T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
 
@@ -60,26 +60,35 @@ for file in "$program" "$library"; do
 		"$(median < "$T/c")" "$(median < "$T/ratio_inline" | cut -c1-6)" "$(spread < "$T/ratio_inline")"
 done
 
-# perf script on samples of the program's start, without address randomisation, so that the very same
-# addresses can be given to ours
-base=$((0x555555554000))
-if command -v perf > /dev/null && perf record -q -o "$T/perf.data" -e cpu-clock:u -F 20000 -g -- \
-	setarch -R sh -c "for i in \$(seq "$STARTS"); do '$program' --verbose --help > /dev/null 2>&1; done" 2> /dev/null; then
+# perf script on one sample for each of the same addresses, half of them in each file. --no-inline: it is about functions.
+count=${SAMPLES:-1000000}
+if command -v perf > /dev/null && python3 tests/bench/perf_samples.py "$T/perf" "$count" "$program" "$library"; then
 	: > "$T/a"; : > "$T/b"; : > "$T/ratio"
-	perf script -i "$T/perf.data" -F ip,sym,dso 2> /dev/null | grep -E '^[[:space:]]+[0-9a-f]' > "$T/lines"
-	n=$(wc -l < "$T/lines")
-	grep -F "($program)" "$T/lines" | sed 's/^[[:space:]]*\([0-9a-f]*\).*/\1/' |
-		python3 -c "import sys
-for l in sys.stdin:
-    a = int(l, 16)
-    print('%x' % (a - $base if a >= $base else a))" > "$T/in"
-	# addresses of libraries and the kernel are replaced by more of the program's: perf resolved those too
-	while [ "$(wc -l < "$T/in")" -lt "$n" ] && [ -s "$T/in" ]; do cat "$T/in" "$T/in" | head -n "$n" > "$T/more"; mv "$T/more" "$T/in"; done
 	for _ in $(seq "$ROUNDS"); do
-		a=$(ns "$n" "$cp" symbolize --elf "$program"); echo "$a" >> "$T/a"
-		b=$(ns "$n" perf script -i "$T/perf.data" -F ip,sym); echo "$b" >> "$T/b"
+		: > "$T/in"
+		b=$(ns "$count" perf script --no-inline -i "$T/perf" -F ip,sym); echo "$b" >> "$T/b"; mv "$T/out" "$T/theirs"
+		cp "$T/perf.0" "$T/in"; a0=$(ns $((count / 2)) "$cp" symbolize --elf "$program"); mv "$T/out" "$T/ours.0"
+		cp "$T/perf.1" "$T/in"; a1=$(ns $((count / 2)) "$cp" symbolize --elf "$library"); mv "$T/out" "$T/ours.1"
+		a=$(((a0 + a1) / 2)); echo "$a" >> "$T/a"
 		awk "BEGIN { print $b / $a }" >> "$T/ratio"
 	done
-	printf '%-12s perf script       %8s ns/address, ours %5s (%s times, %s), %s addresses\n' "$(basename "$program")" \
-		"$(median < "$T/b")" "$(median < "$T/a")" "$(median < "$T/ratio" | cut -c1-6)" "$(spread < "$T/ratio")" "$n"
+	printf '%s and %s, %s addresses: perf script %5s ns/address, ours %5s (%s times, %s)\n' "$(basename "$program")" \
+		"$(basename "$library")" "$count" "$(median < "$T/b")" "$(median < "$T/a")" "$(median < "$T/ratio" | cut -c1-6)" "$(spread < "$T/ratio")"
+	paste -d '\n' "$T/ours.0" "$T/ours.1" | python3 -c '
+import re, sys
+# perf leaves arguments out, keeps versions, and may choose another alias of an address
+def base(name):
+    name = re.sub(r"@.*", "", re.sub(r"\(.*", "", name))
+    return re.split(r"[ :]", name)[-1].lstrip("_")
+both = same = unnamed = other = 0
+for ours, theirs in zip(sys.stdin, open(sys.argv[1])):
+    ours, theirs = ours.rstrip("\n").split(" ", 1)[1], theirs.strip().split(" ", 1)[1]
+    if ours.endswith("[stripped]") or theirs == "[unknown]":
+        unnamed += ours.endswith("[stripped]") and theirs == "[unknown]"
+        other += not (ours.endswith("[stripped]") and theirs == "[unknown]")
+    else:
+        both += 1
+        same += base(ours) == base(theirs)
+print(f"the same: {unnamed} without a name in either, {same} of the {both} with a name in both (without arguments, versions and _); {other} with a name in one")
+' "$T/theirs"
 fi

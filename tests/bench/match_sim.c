@@ -36,6 +36,7 @@ struct scenario {
 	struct step steps[2][STEPS_MAX]; /* by class; ends with work_us = 0 */
 	double last_us, last_spread;	 /* own work before the answer */
 	double stall_chance, stall_us;	 /* own work that takes much longer */
+	double early_chance, early_us;	 /* the answer is stamped before the last call's return */
 	long tick_us;			 /* clock */
 	bool one_cpu; /* own work is done by one thread, first come first served */
 };
@@ -101,6 +102,17 @@ static const struct scenario scenarios[] = {
 	  .last_spread = .5,
 	  .tick_us = 1000,
 	  .one_cpu = true },
+	{ .name = "early",
+	  .classes = 1,
+	  .steps = { { { 1, 0, 1, 1, 1, 200, .5, 5000, .6, 0 },
+		       { 1, 1, 1, 1, 1, 300, .6, 3000, .5, 0 } } },
+	  .last_us = 250,
+	  .last_spread = .5,
+	  .stall_chance = .03,
+	  .stall_us = 4000,
+	  .early_chance = .02,
+	  .early_us = 100,
+	  .tick_us = 1 },
 	{ .name = "coarse",
 	  .classes = 1,
 	  .steps = { { { 1, 0, 1, 1, 1, 900, .5, 8000, .5, 0 },
@@ -218,7 +230,7 @@ static double advance(const struct scenario *s, struct request *q, double now, d
 				 own_work(s, r, s->last_us, s->last_spread));
 
 	if (!st) {
-		q->end = t;
+		q->end = rng_unit(r) < s->early_chance ? now - rng_exp(r, s->early_us) : t;
 		*cpu_free = t;
 		return -1;
 	}

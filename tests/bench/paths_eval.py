@@ -126,20 +126,6 @@ def cost():
              'CPU s (paper)', 'CPU s', 'target'], rows)
 
 
-def growth():
-    rows, points = [], []
-    for cnt in [10 ** 5, 10 ** 6] + ([] if QUICK else [10 ** 7]):
-        trace = make('t1', f'instances {cnt // 8}')
-        runs = [paths(trace, top=1, truth=False) for _ in range(3 if cnt < 10 ** 7 else 1)]
-        r, c, m = min(runs, key=lambda x: x[1])
-        points.append((r['messages'], c, m))
-        rows.append([f'{r["messages"]:,}', f'{c:.3f}', f'{m:.1f}'])
-    e = lambda i: math.log(points[-1][i] / points[0][i]) / math.log(points[-1][0] / points[0][0])
-    return '## Growth\n\n' + table(['messages', 'CPU s', 'MB'], rows) + \
-        f'\nExponents from the first to the last row: time {e(1):.2f}, memory {e(2):.2f} (a program of no work ' \
-        'has a fixed part of either).\n'
-
-
 def inserted():
     rows = []
     for mode, options in MODES.items():
@@ -262,7 +248,7 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     copies = [(n, [f'copies {n}']) for n in (1, 2, 4, 8, 16, 32, 64, 128)]
     devs = [(n, ['copies 8', f'dev {n}%']) for n in (0, 5, 10, 20, 30, 40, 50)]
-    parts = {'cost': cost, 'growth': growth, 'inserted': inserted, 'petstore': petstore, 'top_n': top_n,
+    parts = {'cost': cost, 'inserted': inserted, 'petstore': petstore, 'top_n': top_n,
              'parallelism': lambda: sweep(
                  'Figures 18 and 19: pathologies and parallelism', 'nesting-parallelism', 'copies', copies,
                  'The paper: accuracy falls moderately with parallelism, more in multi-tier; children-parallel may '
@@ -282,4 +268,5 @@ def main():
     print(f'\n{path}', file=sys.stderr)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -32,9 +32,10 @@ def limited(caps, *args):
     return subprocess.run(["setpriv", *OTHER, *sets, binary, *args], capture_output=True, text=True, cwd=DIR)
 
 
-def capture(caps):
+def capture(caps, *what):
     out = os.path.join(DIR, "x.cprof")
-    result = limited(caps, "-p", str(target.pid), "--duration", "0.1", "-o", out, "--no-svg", "-q", "--force")
+    what = what or ("-p", str(target.pid))
+    result = limited(caps, *what, "--duration", "0.1", "-o", out, "--no-svg", "-q", "--force")
     there = os.path.exists(out)
     if there:
         os.unlink(out)
@@ -69,6 +70,10 @@ try:
         # none of the others is blamed
         good = good and not [c for c in caps if "CAP_" + c.upper() in lines[0]]
         say(f"without {name}", [] if good else [result, there])
+        result, _ = capture(caps, "-a")
+        lines = result.stderr.splitlines()
+        good = len(lines) == 1 and name in lines[0] and result.returncode == int(fatal)
+        say(f"without {name}, all processes", [] if good else [result])
         code, possible, found = states(caps)
         good = code == int(fatal) and possible != fatal and found[name] == ("missing" if fatal else "limited")
         good = good and all(found["CAP_" + c.upper()] == "ok" for c in caps)

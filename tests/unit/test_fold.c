@@ -99,6 +99,42 @@ static void test_equal_names_merge(void **state)
 	profile__free(p);
 }
 
+static void test_containers(void **state)
+{
+	static const struct {
+		enum fold_root root;
+		const char *want;
+	} cases[] = {
+		{ FOLD_ROOT_CGROUP, "/lxc/web;s;a;S10/1 p1 t1\n[no cgroup];s;a;S20/1 p2 t0\n" },
+		{ FOLD_ROOT_CONTAINER, "[no cgroup];s;a;S20/1 p2 t0\nweb;s;a;S10/1 p1 t1\n" },
+		{ FOLD_ROOT_PROCESS, "s-40 (1 inside);a;S10/1 p1 t1\ns-50;a;S20/1 p2 t0\n" },
+		{ FOLD_ROOT_THREAD, "s-40/41 (2 inside);a;S10/1 p1 t1\ns-50;a;S20/1 p2 t0\n" },
+	};
+	struct profile *p = profile__new();
+	const struct process inside = { .pid = 40,
+					.ns_pid = 1,
+					.comm_sid = profile__string(p, "s"),
+					.cgroup_sid = profile__string(p, "/lxc/web") };
+	const struct process outside = { .pid = 50, .ns_pid = 50, .comm_sid = inside.comm_sid };
+	const struct thread t = {
+		.tid = 41, .ns_tid = 2, .process = 1, .comm_sid = inside.comm_sid
+	};
+	uint32_t a = push(p, 0, "a", 1, FRAME_USER);
+
+	(void)state;
+	profile__add_process(p, &inside);
+	profile__add_process(p, &outside);
+	profile__add_thread(p, &t);
+	add(p, a, 1, 1, KIND_SLEEP, 10);
+	add(p, a, 2, 0, KIND_SLEEP, 20);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct fold_opts opts = { .kinds = FOLD_KINDS_ALL, .root = cases[i].root };
+
+		expect_fold(p, &opts, cases[i].want);
+	}
+	profile__free(p);
+}
+
 static void test_roots_and_parts(void **state)
 {
 	struct profile *p = sample();
@@ -204,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_equal_names_merge),
 		cmocka_unit_test(test_roots_and_parts),
+		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_threads_that_never_ran_merge_by_process),
 		cmocka_unit_test(test_random_profiles),
 		cmocka_unit_test(test_words_for_kinds),

@@ -290,6 +290,60 @@ static void test_ask(void **state)
 	assert_int_equal(open_fd_cnt(), before);
 }
 
+/* Requests that were started wait for their turn, whatever becomes of those before them. */
+static void test_start_and_finish(void **state)
+{
+	static const uint8_t deed = EXIT_QUIETLY;
+	const struct sandbox_request reqs[] = {
+		{ .kind = ECHO, .args = "one", .args_bytes = 3 },
+		{ .kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .limits = &tight },
+		{ .kind = ECHO, .args = "three", .args_bytes = 5 },
+	};
+	struct sandbox_ticket tickets[ARRAY_CNT(reqs)];
+	size_t before = open_fd_cnt();
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_CNT(reqs); i++)
+		assert_int_equal(sandbox_start(*state, &reqs[i], &tickets[i], &err), 0);
+	assert_int_equal(sandbox_finish(*state, &tickets[1], &reply, &err), -EINVAL);
+	assert_int_equal(sandbox_finish(*state, &tickets[0], &reply, &err), 0);
+	assert_memory_equal(reply.data, "one", 3);
+	sandbox_reply_free(&reply);
+	assert_int_equal(sandbox_finish(*state, &tickets[1], &reply, &err), -EAGAIN);
+	assert_int_equal(sandbox_finish(*state, &tickets[2], &reply, &err), 0);
+	assert_int_equal(reply.len_bytes, 5);
+	assert_memory_equal(reply.data, "three", 5);
+	sandbox_reply_free(&reply);
+	assert_int_equal(open_fd_cnt(), before);
+	expect_echo(*state);
+}
+
+static void test_give_up(void **state)
+{
+	static const uint8_t deed = SPIN;
+	const struct sandbox_request slow = {
+		.kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .limits = &lazy
+	};
+	const struct sandbox_request echo = { .kind = ECHO, .args = "new", .args_bytes = 3 };
+	struct sandbox_ticket given_up, lost, next;
+	size_t before = open_fd_cnt();
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	assert_int_equal(sandbox_start(*state, &slow, &given_up, &err), 0);
+	assert_int_equal(sandbox_start(*state, &echo, &lost, &err), 0);
+	sandbox_give_up(*state, &given_up);
+	assert_int_equal(sandbox_start(*state, &echo, &next, &err), 0);
+	/* what the keeper before had to do is lost, and not taken for what the new one does */
+	assert_int_equal(sandbox_finish(*state, &lost, &reply, &err), -EPIPE);
+	assert_int_equal(sandbox_finish(*state, &next, &reply, &err), 0);
+	assert_memory_equal(reply.data, "new", 3);
+	sandbox_reply_free(&reply);
+	assert_int_equal(open_fd_cnt(), before);
+	expect_echo(*state);
+}
+
 static void test_rows(void **state)
 {
 	struct row_table near, far;
@@ -311,6 +365,34 @@ static void test_rows(void **state)
 	assert_string_equal(err.msg, "not a regular file");
 	close(fd);
 	close(null);
+}
+
+/* Each file of a request has its own result. */
+static void test_rows_of_several_files(void **state)
+{
+	int fds[3] = { open("/proc/self/exe", O_RDONLY), open("/dev/null", O_RDONLY),
+		       open("/proc/self/exe", O_RDONLY) };
+	struct rows_file_result files[3];
+	struct sandbox_ticket ticket;
+	struct row_table near;
+	struct err err = { 0 };
+
+	assert_int_equal(rows_compile_fd(fds[0], &near, &err), 0);
+	assert_int_equal(rows_remote_start(*state, fds, 3, &ticket, &err), 0);
+	if (rows_remote_finish(*state, &ticket, files, 3, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(files[1].rc, -ENOEXEC);
+	for (size_t i = 0; i < 3; i += 2) {
+		assert_int_equal(files[i].rc, 0);
+		assert_int_equal(files[i].table.row_cnt, near.row_cnt);
+		assert_memory_equal(files[i].table.rows, near.rows,
+				    near.row_cnt * sizeof(*near.rows));
+	}
+	for (size_t i = 0; i < 3; i++) {
+		rows_free(&files[i].table);
+		close(fds[i]);
+	}
+	rows_free(&near);
 }
 
 /* The keeper as others see it: nobody's process, without capabilities, one descriptor of ours. */
@@ -387,7 +469,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_echo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_misdeeds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ask, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_start_and_finish, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_give_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rows_of_several_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_second_try, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keeper_dies, setup, teardown),

@@ -150,7 +150,7 @@ static void test_files_evicted(void **state)
 		row_cnt *= 2;
 	tear_down(&u);
 	u = set_up(row_cnt, 256);
-	while (number < 1000 && spaces__stats(u.spaces).evicted_file_cnt < 3) {
+	while (number < 1000 && spaces__stats(u.spaces).files.evicted_file_cnt < 3) {
 		void *lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
 
 		assert_int_equal(publish(&u, number, &range), 0);
@@ -159,7 +159,7 @@ static void test_files_evicted(void **state)
 		dlclose(lib);
 		spaces__drop(u.spaces, number++);
 	}
-	assert_true(spaces__stats(u.spaces).evicted_file_cnt >= 3);
+	assert_true(spaces__stats(u.spaces).files.evicted_file_cnt >= 3);
 	/* what was thrown away comes back */
 	for (int i = 0; i < 2; i++, number++) {
 		assert_int_equal(publish(&u, number, &range), 0);

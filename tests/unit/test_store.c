@@ -367,12 +367,13 @@ static void test_messages_name_what_is_wrong(void **state)
 static void test_streamed_intervals_come_first(void **state)
 {
 	char path[] = "/tmp/test_store.XXXXXX";
-	struct profile *p = random_profile(8, 20), *q = NULL;
+	struct profile *p = random_profile(9, 20), *q = NULL;
 	size_t cnt = p->intervals.cnt;
 	struct writer *w = NULL;
 	struct err err = { 0 };
 
 	(void)state;
+	assert_true(cnt >= 3);
 	close(mkstemp(path));
 	assert_int_equal(writer__open(path, OUTFILE_REPLACE, &w, &err), 0);
 	assert_int_equal(writer__put_intervals(w, p->intervals.items, 3, &err), 0);

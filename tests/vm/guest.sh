@@ -1,25 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs inside the machine (scripts/vm-run): captures each workload of the file "plan", whose lines are
-# "SCENARIO SECONDS", and leaves for each profile, stamps, raw events, report and picture in /out. /out/runs says how
-# it went: "SCENARIO PID RECORD-STATUS WORKLOAD-STATUS OUTPUT-STATUS".
+# "SCENARIO HOOK SECONDS", and delivers after each its profile, stamps, raw events, report and picture. The file
+# "run" says how it went: "SCENARIO HOOK PID RECORD-STATUS WORKLOAD-STATUS OUTPUT-STATUS".
 export PATH=/bin:/job LC_ALL=C COLUMNS=100
 echo 0 > /proc/sys/kernel/printk
-uname -r > /out/release
-while read -r scenario seconds; do
-	out=/out/$scenario
+while read -r scenario hook seconds; do
+	out=/out/$scenario-$hook
 	truth "$scenario" "$out.stamps" &
 	work=$!
-	sleep 1
+	sleep 0.5
 	pids=$work
 	for child in $([ "$scenario" != stopped ] || cat "/proc/$work/task/$work/children"); do pids=$pids,$child; done
-	causeprof record -p "$pids" --duration "$seconds" --per-thread --verify --raw-events "$out.raw" --force --no-svg \
-		-o "$out.cprof" > "$out.summary" 2>&1 < /dev/null
+	causeprof record -p "$pids" --duration "$seconds" --hook "$hook" --per-thread --verify --raw-events "$out.raw" --force \
+		--no-svg -o "$out.cprof" > "$out.summary" 2>&1 < /dev/null
 	record=$?
 	kill "$work"
 	wait "$work"
 	ended=$?
 	causeprof report "$out.cprof" > "$out.report" 2>&1 < /dev/null &&
 		causeprof flame --static --plain "$out.cprof" -o "$out.svg" >> "$out.report" 2>&1 < /dev/null
-	echo "$scenario $work $record $ended $?" >> /out/runs
+	echo "$scenario $hook $work $record $ended $?" > /out/run
+	deliver
 done < plan

@@ -69,7 +69,7 @@ static bool sorted(const int64_t *times_ns, size_t cnt)
 	return true;
 }
 
-struct conv_edges conv_edges_make(const struct msgtrace *t, int64_t quantum_ns)
+struct conv_edges conv_edges_make(const struct msgtrace *t)
 {
 	struct conv_edges e = { .nodes_cnt = (uint32_t)t->nodes.cnt + 1 };
 	struct index ix = { 0 };
@@ -87,7 +87,7 @@ struct conv_edges conv_edges_make(const struct msgtrace *t, int64_t quantum_ns)
 
 		if (!sorted(d->times_ns, d->cnt))
 			qsort(d->times_ns, d->cnt, sizeof(*d->times_ns), by_time);
-		d->signal = signal_make(d->times_ns, d->cnt, e.origin_ns, quantum_ns);
+		d->own_cnt = d->cnt;
 		e.first[d->from + 1]++;
 	}
 	for (uint32_t n = 0; n < e.nodes_cnt; n++)
@@ -97,12 +97,94 @@ struct conv_edges conv_edges_make(const struct msgtrace *t, int64_t quantum_ns)
 
 void conv_edges_free(struct conv_edges *e)
 {
-	for (size_t i = 0; i < e->cnt; i++) {
+	for (size_t i = 0; i < e->cnt; i++)
 		free(e->edges[i].times_ns);
-		signal_free(&e->edges[i].signal);
-	}
 	free(e->edges);
 	free(e->first);
+	*e = (struct conv_edges){ 0 };
+}
+
+/* How many of an edge's messages come before t_ns. */
+static size_t cnt_before(const struct conv_edge *d, int64_t t_ns)
+{
+	size_t lo = 0, hi = d->cnt;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->times_ns[mid] < t_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The earliest time before which there are at least cnt messages, from lo_ns on. */
+static int64_t time_of(const struct conv_edges *e, uint64_t cnt, int64_t lo_ns)
+{
+	int64_t hi_ns = e->last_ns + 1;
+
+	while (lo_ns < hi_ns) {
+		int64_t mid_ns = lo_ns + (hi_ns - lo_ns) / 2;
+		uint64_t before = 0;
+
+		for (size_t i = 0; i < e->cnt; i++)
+			before += cnt_before(&e->edges[i], mid_ns);
+		if (before < cnt)
+			lo_ns = mid_ns + 1;
+		else
+			hi_ns = mid_ns;
+	}
+	return lo_ns;
+}
+
+int64_t *conv_edges_cut(const struct conv_edges *e, uint64_t piece_cnt, int64_t reach_ns,
+			size_t *cnt)
+{
+	size_t cap = 0, pieces = 0;
+	int64_t *ends_ns = NULL, at_ns = e->origin_ns;
+
+	for (uint64_t done = piece_cnt; done + piece_cnt / 2 < e->messages_cnt; done += piece_cnt) {
+		int64_t end_ns = time_of(e, done, at_ns);
+
+		/* overflow is out of the question: both are within the trace */
+		if ((end_ns - at_ns) / 4 < reach_ns || (e->last_ns - end_ns) / 4 < reach_ns)
+			continue;
+		ends_ns = xgrow(ends_ns, &cap, pieces + 1, sizeof(*ends_ns));
+		ends_ns[pieces++] = at_ns = end_ns;
+	}
+	ends_ns = xgrow(ends_ns, &cap, pieces + 1, sizeof(*ends_ns));
+	ends_ns[pieces++] = e->last_ns + 1;
+	*cnt = pieces;
+	return ends_ns;
+}
+
+struct conv_edges conv_edges_piece(const struct conv_edges *e, int64_t from_ns, int64_t to_ns,
+				   int64_t reach_ns, int64_t quantum_ns)
+{
+	struct conv_edges piece = *e;
+	int64_t last_ns = e->last_ns - to_ns > reach_ns ? to_ns + reach_ns : e->last_ns + 1;
+
+	piece.edges = xcalloc(e->cnt + 1, sizeof(*piece.edges));
+	for (size_t i = 0; i < e->cnt; i++) {
+		struct conv_edge *d = &piece.edges[i];
+		size_t first = cnt_before(&e->edges[i], from_ns);
+
+		*d = e->edges[i];
+		d->times_ns += first;
+		d->own_cnt = cnt_before(&e->edges[i], to_ns) - first;
+		d->cnt = cnt_before(&e->edges[i], last_ns) - first;
+		d->signal = signal_make(d->times_ns, d->cnt, e->origin_ns, quantum_ns);
+	}
+	return piece;
+}
+
+void conv_edges_piece_free(struct conv_edges *e)
+{
+	for (size_t i = 0; i < e->cnt; i++)
+		signal_free(&e->edges[i].signal);
+	free(e->edges);
 	*e = (struct conv_edges){ 0 };
 }
 

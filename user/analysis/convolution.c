@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/analysis/convedges.h"
+#include "user/analysis/convpaths.h"
 #include "user/base/mem.h"
 
 enum {
@@ -16,12 +17,13 @@ enum {
 	STATS_LAGS_MIN = 1000, /* mean and sigma are taken over at least as many lags */
 	SPIKES_MAX = 64,       /* of one correlation */
 	FINE_PER_QUANTUM = 16, /* bins in which a delay is refined */
+	PIECE_MIN = 1 << 18,   /* messages of a piece of a long trace: at least as many, */
+	EDGE_PIECE = 1 << 12,  /* and as many times the number of edges */
 };
 
 #define NOISE_CHANCE  0.01 /* of a spike in a correlation of pure noise */
 #define MIN_SHARE     0.02 /* of an edge's messages that a path must explain */
 #define SPREAD_GROWTH 1.10 /* a wider spread must find as many more messages */
-#define ECHO_SHARE    0.8  /* of a path's messages that longer ones must explain to drop it */
 #define PAPER_N	      4.0
 #define PAPER_S	      3.0
 
@@ -42,11 +44,6 @@ struct search {
 	struct conv_path path;
 	struct conv_result *result;
 };
-
-static int64_t quantum_of(const struct search *s, int64_t t_ns)
-{
-	return (t_ns - s->e.origin_ns) / s->o.quantum_ns;
-}
 
 /* A hop over an edge, found at a spike. */
 struct hop {
@@ -328,92 +325,6 @@ static void extend(struct search *s, const struct times *m, uint64_t messages, d
 		emit(s, messages, chance);
 }
 
-static int cmp_path(const void *a, const void *b)
-{
-	const struct conv_path *x = a, *y = b;
-	uint32_t n = x->hops_cnt < y->hops_cnt ? x->hops_cnt : y->hops_cnt;
-
-	if (x->messages != y->messages)
-		return x->messages > y->messages ? -1 : 1;
-	for (uint32_t i = 0; i <= n; i++)
-		if (x->nodes[i] != y->nodes[i])
-			return x->nodes[i] < y->nodes[i] ? -1 : 1;
-	if (x->hops_cnt != y->hops_cnt)
-		return x->hops_cnt < y->hops_cnt ? -1 : 1;
-	for (uint32_t i = 0; i + 1 < n; i++)
-		if (x->delay_ns[i] != y->delay_ns[i])
-			return x->delay_ns[i] < y->delay_ns[i] ? -1 : 1;
-	return 0;
-}
-
-/* Whether a path of hops [from, to) of big, in its stead one of small, takes the same time. */
-static bool same_delay(const struct conv_path *small, const struct conv_path *big, uint32_t hop,
-		       uint32_t from, uint32_t to, int64_t quantum_ns)
-{
-	int64_t sum_ns = 0, slack_ns = 2 * quantum_ns + 3 * small->deviation_ns[hop];
-
-	for (uint32_t k = from; k < to; k++) {
-		sum_ns += big->delay_ns[k];
-		slack_ns += 3 * big->deviation_ns[k];
-	}
-	return llabs(sum_ns - small->delay_ns[hop]) <= slack_ns;
-}
-
-/* Whether the rest of small, from node i, is the rest of big, from node k, with loops cut out. */
-static bool rest_is_cut(const struct conv_path *small, uint32_t i, const struct conv_path *big,
-			uint32_t k, int64_t quantum_ns)
-{
-	if (i == small->hops_cnt)
-		return k == big->hops_cnt;
-	for (uint32_t leave = k; leave < big->hops_cnt; leave++) {
-		if (big->nodes[leave] != small->nodes[i] ||
-		    big->nodes[leave + 1] != small->nodes[i + 1])
-			continue;
-		/* node n has delay n - 1: here small waits as long as big goes round */
-		if (i ? same_delay(small, big, i - 1, k - 1, leave, quantum_ns) : leave == 0)
-			if (rest_is_cut(small, i + 1, big, leave + 1, quantum_ns))
-				return true;
-	}
-	return false;
-}
-
-static bool is_echo(const struct conv_path *small, const struct conv_path *big, int64_t quantum_ns)
-{
-	return big->hops_cnt > small->hops_cnt && big->nodes[0] == small->nodes[0] &&
-	       rest_is_cut(small, 0, big, 0, quantum_ns);
-}
-
-static int by_length(const void *a, const void *b)
-{
-	const struct conv_path *x = a, *y = b;
-
-	if (x->hops_cnt != y->hops_cnt)
-		return x->hops_cnt > y->hops_cnt ? -1 : 1;
-	return cmp_path(a, b);
-}
-
-/* A path that others explain, each less a loop (a call and its return): the messages of those that stay make
- * up for nearly all of its own. O(paths^2). */
-static void drop_echoes(struct conv_result *r, int64_t quantum_ns)
-{
-	size_t kept = 0;
-
-	if (r->cnt)
-		qsort(r->paths, r->cnt, sizeof(*r->paths), by_length);
-	for (size_t i = 0; i < r->cnt; i++) {
-		double explained = 0;
-
-		for (size_t k = 0; k < kept; k++)
-			if (is_echo(&r->paths[i], &r->paths[k], quantum_ns))
-				explained += (double)r->paths[k].messages;
-		if (explained >= ECHO_SHARE * (double)r->paths[i].messages)
-			r->stats.echo_cnt++;
-		else
-			r->paths[kept++] = r->paths[i];
-	}
-	r->cnt = kept;
-}
-
 static int check(struct conv_opts *o, struct err *err)
 {
 	o->max_lag_ns = o->max_lag_ns ? o->max_lag_ns : (int64_t)DEFAULT_LAG_MS * 1000000;
@@ -438,64 +349,97 @@ static int check(struct conv_opts *o, struct err *err)
 	return 0;
 }
 
-static void start(struct search *s, const struct msgtrace *t)
+static void start(struct search *s, const struct conv_edges *all)
 {
 	const struct conv_opts *o = &s->o;
 
-	s->e = conv_edges_make(t, o->quantum_ns);
 	s->lag_min = -((o->skew_ns + o->quantum_ns - 1) / o->quantum_ns);
 	s->lags_cnt = (size_t)(o->max_lag_ns / o->quantum_ns - s->lag_min + 1);
 	s->stats_lags_cnt = s->lags_cnt > STATS_LAGS_MIN ? s->lags_cnt : STATS_LAGS_MIN;
 	s->n_sigma = o->n_sigma > 0 ? o->n_sigma :
 		     o->paper	    ? PAPER_N :
 				      xcorr_threshold(s->lags_cnt, NOISE_CHANCE, PAPER_N);
-	s->used = xcalloc(s->e.cnt + 1, sizeof(*s->used));
-	s->is_root = xcalloc(s->e.nodes_cnt, sizeof(*s->is_root));
+	s->used = xcalloc(all->cnt + 1, sizeof(*s->used));
+	s->is_root = xcalloc(all->nodes_cnt, sizeof(*s->is_root));
 	if (!o->roots)
-		s->result->stats.roots_cnt = conv_edges_roots(&s->e, s->is_root);
+		s->result->stats.roots_cnt = conv_edges_roots(all, s->is_root);
 	for (size_t i = 0; i < o->roots_cnt; i++) {
-		if (o->roots[i] >= s->e.nodes_cnt)
+		if (o->roots[i] >= all->nodes_cnt)
 			continue;
 		s->result->stats.roots_cnt += !s->is_root[o->roots[i]];
 		s->is_root[o->roots[i]] = true;
 	}
-	s->result->stats.messages_cnt = s->e.messages_cnt;
-	s->result->stats.edges_cnt = s->e.cnt;
+	s->result->stats.messages_cnt = all->messages_cnt;
+	s->result->stats.edges_cnt = all->cnt;
 	s->result->stats.quanta_cnt =
-		s->e.messages_cnt ? (uint64_t)quantum_of(s, s->e.last_ns) + 1 : 0;
+		all->messages_cnt ?
+			(uint64_t)((all->last_ns - all->origin_ns) / o->quantum_ns) + 1 :
+			0;
+}
+
+static void search_piece(struct search *s)
+{
+	for (size_t i = 0; i < s->e.cnt; i++) {
+		const struct conv_edge *d = &s->e.edges[i];
+		struct times m = { .ns = d->times_ns, .cnt = d->own_cnt };
+
+		if (!s->is_root[d->from] || !d->request_cnt || m.cnt < s->o.min_messages)
+			continue;
+		s->path = (struct conv_path){ .nodes = { d->from, d->to }, .hops_cnt = 1 };
+		s->path.hop_messages[0] = m.cnt;
+		s->used[i] = 1;
+		if (s->is_root[d->to])
+			emit(s, m.cnt, 0);
+		else
+			extend(s, &m, m.cnt, 0);
+		s->used[i] = 0;
+	}
+}
+
+/* A message may cause others as long as this after it. */
+static int64_t reach_ns(const struct conv_opts *o)
+{
+	int64_t reach;
+
+	return __builtin_mul_overflow(o->max_lag_ns, (int64_t)o->max_hops, &reach) ? INT64_MAX :
+										     reach;
 }
 
 int conv_run(const struct msgtrace *t, const struct conv_opts *opts, struct conv_result *ret,
 	     struct err *err)
 {
 	struct search s = { .o = *opts, .result = ret };
+	int64_t *ends_ns, from_ns;
+	struct conv_edges all;
+	size_t pieces;
 	int rc = check(&s.o, err);
 
 	if (rc)
 		return rc;
 	*ret = (struct conv_result){ .quantum_ns = s.o.quantum_ns };
-	start(&s, t);
-	for (size_t i = 0; i < s.e.cnt; i++) {
-		const struct conv_edge *d = &s.e.edges[i];
-		struct times m = { .ns = d->times_ns, .cnt = d->cnt };
+	all = conv_edges_make(t);
+	start(&s, &all);
+	ends_ns = conv_edges_cut(
+		&all, (uint64_t)all.cnt * EDGE_PIECE > PIECE_MIN ? all.cnt * EDGE_PIECE : PIECE_MIN,
+		reach_ns(&s.o), &pieces);
+	from_ns = all.origin_ns;
+	for (size_t i = 0; i < pieces; i++) {
+		struct conv_result found = { 0 };
 
-		progress_tick(s.o.progress, "correlating", i, s.e.cnt);
-		if (!s.is_root[d->from] || !d->request_cnt || d->cnt < s.o.min_messages)
-			continue;
-		s.path = (struct conv_path){ .nodes = { d->from, d->to }, .hops_cnt = 1 };
-		s.path.hop_messages[0] = d->cnt;
-		s.used[i] = 1;
-		if (s.is_root[d->to])
-			emit(&s, d->cnt, 0);
-		else
-			extend(&s, &m, d->cnt, 0);
-		s.used[i] = 0;
+		progress_tick(s.o.progress, "correlating", i, pieces);
+		s.e = conv_edges_piece(&all, from_ns, ends_ns[i], reach_ns(&s.o), s.o.quantum_ns);
+		s.result = pieces > 1 ? &found : ret;
+		search_piece(&s);
+		conv_edges_piece_free(&s.e);
+		if (pieces > 1)
+			conv_paths_merge(ret, &found);
+		from_ns = ends_ns[i];
 	}
 	if (s.o.no_echo)
-		drop_echoes(ret, s.o.quantum_ns);
-	if (ret->cnt)
-		qsort(ret->paths, ret->cnt, sizeof(*ret->paths), cmp_path);
-	conv_edges_free(&s.e);
+		conv_paths_drop_echoes(ret);
+	conv_paths_sort(ret);
+	conv_edges_free(&all);
+	free(ends_ns);
 	free(s.used);
 	free(s.is_root);
 	return 0;

@@ -9,6 +9,10 @@
 
 #include "user/base/hash.h"
 #include "user/base/mem.h"
+#include "user/model/container.h"
+
+const char *const fold_root_words[] = { "comm", "none",	  "pid",       "tid",
+					"gate", "cgroup", "container", NULL };
 
 /* Where a stack of the profile is in the tree of names, below the root at hand. */
 struct place {
@@ -54,6 +58,28 @@ static bool merges_asleep(const struct folder *fo, const struct sum *s)
 	return s->flags & PART_ASLEEP_THROUGHOUT && !(fo->opts->flags & FOLD_UNFOLD_ASLEEP);
 }
 
+/* What a container calls it, where that differs. */
+static void put_inside(struct folder *fo, uint32_t id, uint32_t ns_id)
+{
+	if (ns_id && ns_id != id)
+		buf_printf(&fo->text, " (%u inside)", ns_id);
+}
+
+/* The node of what stands before the process's name; 0 = nothing. */
+static uint32_t above_process(struct folder *fo, const struct sum *s)
+{
+	const char *cgroup = profile__str(fo->p, fo->p->processes.items[s->process].cgroup_sid);
+
+	buf_reset(&fo->text);
+	if (fo->opts->root == FOLD_ROOT_GATE && s->gate)
+		buf_puts(&fo->text, profile__str(fo->p, s->gate));
+	else if (fo->opts->root == FOLD_ROOT_CGROUP)
+		buf_puts(&fo->text, *cgroup ? cgroup : "[no cgroup]");
+	else if (fo->opts->root == FOLD_ROOT_CONTAINER)
+		container_name(*cgroup ? cgroup : "[no cgroup]", &fo->text);
+	return fo->text.len_bytes ? child(fo, 0, buf_str(&fo->text)) : 0;
+}
+
 /* Threads that never ran merge by process, also where each thread has a root of its own. */
 static uint32_t root_of(struct folder *fo, const struct sum *s)
 {
@@ -62,28 +88,35 @@ static uint32_t root_of(struct folder *fo, const struct sum *s)
 	const struct thread *t = &fo->p->threads.items[thread];
 	const char *comm = comm_or(fo->p, thread ? t->comm_sid : pr->comm_sid);
 	enum fold_root root = fo->opts->root;
-	uint32_t above = 0;
+	uint32_t above;
 
 	if (root == FOLD_ROOT_NONE || (!s->process && !thread))
 		return 0;
-	if (root == FOLD_ROOT_GATE && s->gate)
-		above = child(fo, 0, profile__str(fo->p, s->gate));
+	above = above_process(fo, s);
 	buf_reset(&fo->text);
-	if (root == FOLD_ROOT_THREAD && thread)
+	if (root == FOLD_ROOT_THREAD && thread) {
 		buf_printf(&fo->text, "%s-%u/%u", comm, pr->pid, t->tid);
-	else if (root == FOLD_ROOT_PROCESS || root == FOLD_ROOT_THREAD)
+		put_inside(fo, t->tid, t->ns_tid);
+	} else if (root == FOLD_ROOT_PROCESS || root == FOLD_ROOT_THREAD) {
 		buf_printf(&fo->text, "%s-%u", comm_or(fo->p, pr->comm_sid), pr->pid);
-	else
+		put_inside(fo, pr->pid, pr->ns_pid);
+	} else {
 		buf_puts(&fo->text, comm);
+	}
 	return child(fo, above, buf_str(&fo->text));
+}
+
+static unsigned int label_flags(unsigned int fold_flags)
+{
+	return (fold_flags & FOLD_SUFFIXES ? NAMETREE_SUFFIXES : 0) |
+	       (fold_flags & FOLD_LINES ? NAMETREE_LINES : 0);
 }
 
 static uint32_t frame_name(struct folder *fo, uint32_t frame)
 {
 	if (!fo->name_of_frame[frame]) {
 		buf_reset(&fo->text);
-		frame_label(fo->p, frame, fo->opts->flags & FOLD_SUFFIXES ? NAMETREE_SUFFIXES : 0,
-			    &fo->text);
+		frame_label(fo->p, frame, label_flags(fo->opts->flags), &fo->text);
 		fo->name_of_frame[frame] = 1 + strtab_addn(&fo->f->names.names, buf_str(&fo->text),
 							   fo->text.len_bytes);
 	}

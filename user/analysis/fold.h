@@ -17,10 +17,15 @@
 enum fold_root {
 	FOLD_ROOT_COMM, /* name of the process, as bcc's tools print it */
 	FOLD_ROOT_NONE,
-	FOLD_ROOT_PROCESS, /* "comm-PID" */
+	FOLD_ROOT_PROCESS, /* "comm-PID", and in a PID namespace of its own "comm-PID (N inside)" */
 	FOLD_ROOT_THREAD, /* "comm-PID/TID"; the process where the profile does not know the thread */
 	FOLD_ROOT_GATE,	  /* the request gate, then the name of the process */
+	FOLD_ROOT_CGROUP,    /* the path of the cgroup, then the name of the process */
+	FOLD_ROOT_CONTAINER, /* the same with the name that people use, see container.h */
 };
+
+/* The words for them, in their order, for options; ends with NULL. */
+extern const char *const fold_root_words[];
 
 enum fold_flag {
 	FOLD_SUFFIXES = 1 << 0,	 /* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT */
@@ -28,6 +33,7 @@ enum fold_flag {
 	FOLD_USER_ONLY = 1 << 2,
 	FOLD_KERNEL_ONLY = 1 << 3,
 	FOLD_UNFOLD_ASLEEP = 1 << 4, /* stacks of threads that never ran, too */
+	FOLD_LINES = 1 << 5,	     /* "name (file:line)" */
 };
 
 #define FOLD_KINDS_ALL UINT32_MAX

@@ -10,7 +10,6 @@
 struct group {
 	uint32_t first; /* out; the rest through group_next */
 	uint32_t owner; /* request, or MATCH_NOBODY */
-	int64_t end;	/* latest */
 	uint32_t cnt;
 };
 
@@ -36,7 +35,7 @@ static void find_groups(struct work *w)
 	struct match_node *n = w->n;
 
 	for (uint32_t r = 0; r < n->reqs_cnt; r++) {
-		struct group g = { .first = MATCH_NOBODY, .owner = r, .end = INT64_MIN };
+		struct group g = { .first = MATCH_NOBODY, .owner = r };
 		uint32_t last = MATCH_NOBODY;
 
 		for (uint32_t o = n->first[r]; o != MATCH_NOBODY; o = n->next[o]) {
@@ -50,7 +49,6 @@ static void find_groups(struct work *w)
 				w->group_next[last] = o;
 			last = o;
 			g.cnt++;
-			g.end = n->outs[o].end > g.end ? n->outs[o].end : g.end;
 		}
 		if (!g.cnt)
 			continue;
@@ -63,9 +61,8 @@ static void find_groups(struct work *w)
 		w->moved[o] = true;
 		w->group_next[o] = MATCH_NOBODY;
 		w->groups = xgrow(w->groups, &w->groups_cap, w->groups_cnt + 1, sizeof(*w->groups));
-		w->groups[w->groups_cnt++] = (struct group){
-			.first = o, .owner = MATCH_NOBODY, .end = n->outs[o].end, .cnt = 1
-		};
+		w->groups[w->groups_cnt++] =
+			(struct group){ .first = o, .owner = MATCH_NOBODY, .cnt = 1 };
 	}
 }
 
@@ -117,6 +114,14 @@ static double base_score(struct work *w, uint32_t r)
 	return w->base[r];
 }
 
+static bool all_fit(const struct work *w, const struct group *g, uint32_t r)
+{
+	for (uint32_t o = w->group_next[g->first]; o != MATCH_NOBODY; o = w->group_next[o])
+		if (!match_node_fits(w->n, o, r))
+			return false;
+	return true;
+}
+
 static void add_edges(struct work *w, const struct group *g)
 {
 	struct match_node *n = w->n;
@@ -125,7 +130,7 @@ static void add_edges(struct work *w, const struct group *g)
 	for (size_t c = n->cand_start[g->first]; c < n->cand_start[g->first + 1]; c++) {
 		uint32_t r = n->cands[c], cnt;
 
-		if (g->cnt > 1 && r != g->owner && g->end > n->reqs[r].end)
+		if (r != g->owner && !all_fit(w, g, r))
 			continue;
 		cnt = gather(w, r, g, kids);
 		if (!cnt)
@@ -156,7 +161,8 @@ static void build(struct work *w)
 	w->none_costs = xcalloc(w->groups_cnt + 1, sizeof(*w->none_costs));
 	for (size_t g = 0; g < w->groups_cnt; g++) {
 		w->row_edges[g] = w->edges_cnt;
-		w->none_costs[g] = MATCH_NONE_COST * w->groups[g].cnt;
+		for (uint32_t o = w->groups[g].first; o != MATCH_NOBODY; o = w->group_next[o])
+			w->none_costs[g] += match_node_none_cost(n, o);
 		add_edges(w, &w->groups[g]);
 	}
 	w->row_edges[w->groups_cnt] = w->edges_cnt;
@@ -196,49 +202,23 @@ static size_t apply(struct work *w, const uint32_t *req_of_group)
 	return changed;
 }
 
-/* The probability that a group belongs where it is, among the places it could go to at the price that
- * the assignment puts on each (see assign.h). */
-static void judge(struct work *w, const uint32_t *col_of_row, const double *prices)
-{
-	for (size_t g = 0; g < w->groups_cnt; g++) {
-		double own = w->none_costs[g], sum = 0;
-		float p;
-
-		for (size_t e = w->row_edges[g]; e < w->row_edges[g + 1]; e++)
-			if (w->cols[e] == col_of_row[g])
-				own = w->costs[e] - prices[w->cols[e]];
-		for (size_t e = w->row_edges[g]; e < w->row_edges[g + 1]; e++)
-			sum += exp(own - (w->costs[e] - prices[w->cols[e]]));
-		p = (float)(1 / (sum > 1 ? sum : 1));
-		for (uint32_t o = w->groups[g].first; o != MATCH_NOBODY; o = w->group_next[o])
-			if (p < w->n->posterior[o])
-				w->n->posterior[o] = p;
-	}
-}
-
 size_t match_block_solve(struct match_node *n, const struct match_block *b)
 {
 	struct work w = { .n = n, .b = b };
 	uint32_t *col_of_row;
-	double *prices;
-	size_t changed = 0;
+	size_t changed;
 
 	build(&w);
 	col_of_row = xcalloc(w.groups_cnt + 1, sizeof(*col_of_row));
-	prices = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*prices));
 	assign_solve(&(struct assign_problem){ .rows_cnt = (uint32_t)w.groups_cnt,
 					       .cols_cnt = n->reqs_cnt,
 					       .row_edges = w.row_edges,
 					       .cols = w.cols,
 					       .costs = w.costs,
 					       .none_costs = w.none_costs },
-		     col_of_row, prices);
-	if (b->judge)
-		judge(&w, col_of_row, prices);
-	else
-		changed = apply(&w, col_of_row);
+		     col_of_row, NULL);
+	changed = apply(&w, col_of_row);
 	free(col_of_row);
-	free(prices);
 	release(&w);
 	return changed;
 }

@@ -45,6 +45,11 @@ static uint32_t mix_row(const struct match_model *m, uint32_t cls, uint32_t to)
 	return cls * (m->kinds + 1) + to;
 }
 
+static size_t follow_row(const struct match_model *m, uint32_t cls, uint32_t from)
+{
+	return (size_t)cls * (m->kinds + 1) + from;
+}
+
 static double *count_row(const struct match_model *m, double *table, uint32_t cls,
 			 uint32_t endpoint)
 {
@@ -67,6 +72,8 @@ void match_model_init(struct match_model *m, const struct gap_kernels *kernels, 
 	m->counts = xcalloc(counts + 1, sizeof(*m->counts));
 	m->count_log = xcalloc(counts + 1, sizeof(*m->count_log));
 	m->dists_cnt = 1;
+	m->follow_total = xcalloc(follow_row(m, classes + 1, 0), sizeof(double));
+	m->follow_rest = xcalloc(follow_row(m, classes + 1, 0), sizeof(double));
 	match_model_clear(m);
 	match_model_fit(m);
 }
@@ -77,6 +84,10 @@ void match_model_free(struct match_model *m)
 	free(m->weights);
 	free(m->density);
 	free(m->mix);
+	free(m->follow_sum);
+	free(m->follow_share);
+	free(m->follow_total);
+	free(m->follow_rest);
 	free(m->counts);
 	free(m->mix_share);
 	free(m->count_log);
@@ -160,14 +171,35 @@ static void factorise(const struct match_model *m, const struct match_request *r
 	add_trigger(&f[kids_cnt], 1, FROM_ARRIVAL, r->end - r->start);
 }
 
-/* The narrowest distribution of a delay about which anything was learned. */
-static uint32_t dist_of(const struct match_model *m, uint32_t cls, uint32_t from, uint32_t to)
+/* The distribution of a delay as far as the last fit knew it, or 0. */
+static uint32_t fitted(const struct match_model *m, uint32_t cls, uint32_t from, uint32_t to)
 {
 	uint32_t dist = m->dist_of_key[key(m, cls, from, to)];
 
+	return dist < m->fitted_cnt ? dist : 0;
+}
+
+/* The narrowest distribution of a delay about which anything was learned. */
+static uint32_t dist_of(const struct match_model *m, uint32_t cls, uint32_t from, uint32_t to)
+{
+	uint32_t dist = fitted(m, cls, from, to);
+
 	if (!dist)
-		dist = m->dist_of_key[key(m, m->classes, from, to)];
-	return dist ? dist : m->dist_of_key[key(m, m->classes, from_any(m), to)];
+		dist = fitted(m, m->classes, from, to);
+	return dist ? dist : fitted(m, m->classes, from_any(m), to);
+}
+
+/* Probability that the next thing a request does after event from is to. */
+static double follow(const struct match_model *m, uint32_t cls, uint32_t from, uint32_t to)
+{
+	uint32_t own = fitted(m, cls, from, to), all = fitted(m, m->classes, from, to);
+	double base;
+
+	if (own)
+		return m->follow_share[own];
+	base = all ? m->follow_share[all] :
+		     m->follow_rest[follow_row(m, m->classes, from)] / (m->kinds + 1);
+	return base * m->follow_rest[follow_row(m, cls, from)];
 }
 
 /* Share of each trigger in the density of an event. Returns the density. */
@@ -208,7 +240,8 @@ double match_model_score(const struct match_model *m, const struct match_request
 
 	factorise(m, r, kids, kids_cnt, f, seen);
 	for (uint32_t n = 0; n <= kids_cnt; n++) {
-		product *= mixture(m, &f[n], r->cls, part);
+		product *= mixture(m, &f[n], r->cls, part) *
+			   follow(m, r->cls, f[n].by[0].from, f[n].to);
 		if (product < 1e-200) {
 			ll += log(product);
 			product = 1;
@@ -228,6 +261,9 @@ void match_model_clear(struct match_model *m)
 {
 	if (m->weights)
 		memset(m->weights, 0, (size_t)m->dists_cnt * GAP_BINS * sizeof(double));
+	if (m->follow_sum)
+		memset(m->follow_sum, 0, m->dists_cnt * sizeof(double));
+	memset(m->follow_total, 0, follow_row(m, m->classes + 1, 0) * sizeof(double));
 	memset(m->mix, 0, (size_t)mix_row(m, m->classes, 0) * MATCH_TRIGGERS * sizeof(double));
 	memset(m->counts, 0, (size_t)m->classes * m->endpoints * MATCH_COUNTS * sizeof(double));
 	m->tid_sums[0] = m->tid_sums[1] = 0;
@@ -241,6 +277,9 @@ static void add_sample(struct match_model *m, size_t k, uint32_t bin, double wei
 
 		m->weights = xgrow(m->weights, &m->weights_cap, need, sizeof(double));
 		m->density = xgrow(m->density, &m->density_cap, need, sizeof(double));
+		m->follow_sum =
+			xgrow(m->follow_sum, &m->follow_sum_cap, m->dists_cnt + 1, sizeof(double));
+		m->follow_sum[m->dists_cnt] = 0;
 		m->dist_of_key[k] = m->dists_cnt++;
 		memset(m->weights + need - GAP_BINS, 0, GAP_BINS * sizeof(double));
 		memset(m->density + need - GAP_BINS, 0, GAP_BINS * sizeof(double));
@@ -256,6 +295,16 @@ static void add_gap(struct match_model *m, uint32_t cls, uint32_t from, uint32_t
 	add_sample(m, key(m, cls, from, to), bin, weight);
 	add_sample(m, key(m, m->classes, from, to), bin, weight);
 	add_sample(m, key(m, m->classes, from_any(m), to), bin, weight);
+}
+
+/* The delay between the two must have been added before. */
+static void add_follow(struct match_model *m, uint32_t cls, uint32_t from, uint32_t to,
+		       double weight)
+{
+	m->follow_sum[m->dist_of_key[key(m, cls, from, to)]] += weight;
+	m->follow_sum[m->dist_of_key[key(m, m->classes, from, to)]] += weight;
+	m->follow_total[follow_row(m, cls, from)] += weight;
+	m->follow_total[follow_row(m, m->classes, from)] += weight;
 }
 
 void match_model_add(struct match_model *m, const struct match_request *r,
@@ -277,6 +326,7 @@ void match_model_add(struct match_model *m, const struct match_request *r,
 			m->mix[(size_t)f[n].mix * MATCH_TRIGGERS + f[n].by[i].trigger] += share;
 			add_gap(m, r->cls, f[n].by[i].from, f[n].to, f[n].by[i].bin, share);
 		}
+		add_follow(m, r->cls, f[n].by[0].from, f[n].to, weight);
 	}
 	for (uint32_t n = 0; n < kids_cnt && r->tid; n++)
 		if (kids[n]->tid)
@@ -298,6 +348,8 @@ void match_model_add_pair(struct match_model *m, const struct match_request *r,
 
 	add_gap(m, r->cls, FROM_ARRIVAL, kind, gap_bin(kid->start - r->start), weight);
 	add_gap(m, r->cls, FROM_KIND + kind, m->kinds, gap_bin(r->end - kid->end), weight);
+	add_follow(m, r->cls, FROM_ARRIVAL, kind, weight);
+	add_follow(m, r->cls, FROM_KIND + kind, m->kinds, weight);
 }
 
 /* ln P(n) - ln P(0) from the number of requests with n calls. */
@@ -403,6 +455,33 @@ static void fit_threads(struct match_model *m)
 					   0;
 }
 
+static void fit_follow_row(struct match_model *m, uint32_t cls, uint32_t from)
+{
+	double total = m->follow_total[follow_row(m, cls, from)] + MATCH_PRIOR_FOLLOW;
+
+	m->follow_rest[follow_row(m, cls, from)] = MATCH_PRIOR_FOLLOW / total;
+	for (uint32_t to = 0; to <= m->kinds; to++) {
+		uint32_t dist = m->dist_of_key[key(m, cls, from, to)];
+		double base = 1.0 / (m->kinds + 1);
+
+		if (!dist)
+			continue;
+		if (cls < m->classes)
+			base = m->follow_share[m->dist_of_key[key(m, m->classes, from, to)]];
+		m->follow_share[dist] = (m->follow_sum[dist] + MATCH_PRIOR_FOLLOW * base) / total;
+	}
+}
+
+/* Row m->classes is what all classes share: it comes first. */
+static void fit_follow(struct match_model *m)
+{
+	m->follow_share =
+		xgrow(m->follow_share, &m->follow_share_cap, m->dists_cnt, sizeof(double));
+	for (uint32_t cls = m->classes + 1; cls-- > 0;)
+		for (uint32_t from = 0; from <= m->kinds; from++)
+			fit_follow_row(m, cls, from);
+}
+
 void match_model_fit(struct match_model *m)
 {
 	size_t rows = mix_row(m, m->classes, 0);
@@ -412,8 +491,10 @@ void match_model_fit(struct match_model *m)
 		m->density = xgrow(m->density, &m->density_cap, GAP_BINS, sizeof(double));
 		memset(m->weights, 0, GAP_BINS * sizeof(double));
 	}
+	m->fitted_cnt = m->dists_cnt;
 	fit_dists(m);
 	fit_threads(m);
+	fit_follow(m);
 	for (size_t i = 0; i < rows; i++) {
 		double *sums = m->mix + i * MATCH_TRIGGERS, total = 0;
 

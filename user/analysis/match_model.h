@@ -10,9 +10,11 @@
  *	ARRIVAL	the delay since a,
  *	SENT	the delay since the latest start of an earlier call,
  * each with its own learned distribution, told apart by the kind of the earlier event and of the call.
- * The answer is one more such event. How many calls an endpoint gets from a request is a learned
- * distribution of its own, as is whether calls are made by the thread that took the request. Everything is conditional on the class of the request (its caller and
- * operation), with weight given to what all classes share.
+ * The answer is one more such event. What a request does next, given the latest of {a, ends of earlier
+ * calls}, is learned as well: programs make their calls in a certain order. So are the number of calls that
+ * an endpoint gets from a request, and whether calls are made by the thread that took the request. Everything
+ * is conditional on the class of the request (its caller and operation), with weight given to what all
+ * classes share.
  *
  * Kind of a call: its endpoint (callee and operation) and whether it is the request's first, second, ...
  * call to it. Only library code of the matching method uses this header. */
@@ -53,6 +55,12 @@ struct match_model {
 	double *density; /* by distribution and bin: per tick */
 	uint32_t dists_cnt;
 	size_t weights_cap, density_cap;
+	uint32_t fitted_cnt;  /* those that the last fit knew */
+	double *follow_sum;   /* by distribution: requests where this came after that */
+	double *follow_share; /* the same, of what may come after that, as learned */
+	size_t follow_sum_cap, follow_share_cap;
+	double *follow_total,
+		*follow_rest; /* by class and what came before: sums, what is left for others */
 	double *mix;	      /* by class, kind (or END) and trigger: sums of samples */
 	double *counts;	      /* by class, endpoint and number of calls: sums of samples */
 	double *mix_share;    /* the same, as learned */

@@ -45,67 +45,10 @@ void match_node_kinds(const struct match_node *n, uint32_t *kinds)
 	free(cnt);
 }
 
-/* Requests open at some instant, by number. Those that ended are dropped when the list is walked. */
-struct open_list {
-	uint32_t *reqs;
-	size_t cnt, cap;
-};
-
-static void add_candidates(struct match_node *n, uint32_t o, const struct open_list *open,
-			   int64_t skew, size_t *cap)
+/* A call that lies inside some request is not thought to outlive another one, at first. */
+static bool may_be(const struct match_node *n, uint32_t r, uint32_t o)
 {
-	size_t at = n->cand_start[o], from = 0, fits = 0;
-
-	for (size_t i = 0; i < open->cnt; i++)
-		fits += n->reqs[open->reqs[i]].end + skew >= n->outs[o].end;
-	if (fits > MATCH_CANDIDATES_MAX) {
-		from = fits - MATCH_CANDIDATES_MAX;
-		n->cut_cnt += from;
-	}
-	for (size_t i = 0; i < open->cnt; i++) {
-		if (n->reqs[open->reqs[i]].end + skew < n->outs[o].end)
-			continue;
-		if (from) {
-			from--;
-			continue;
-		}
-		n->cands = xgrow(n->cands, cap, at + 1, sizeof(*n->cands));
-		n->cands[at++] = open->reqs[i];
-	}
-	n->cand_start[o + 1] = at;
-}
-
-void match_node_prepare(struct match_node *n)
-{
-	int64_t skew = n->skew;
-	struct open_list open = { 0 };
-	size_t cap = 0;
-	uint32_t r = 0;
-
-	n->cand_start = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->cand_start));
-	n->req_of = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->req_of));
-	n->next = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->next));
-	n->first = xcalloc((size_t)n->reqs_cnt + 1, sizeof(*n->first));
-	if (!n->fixed)
-		n->fixed = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->fixed));
-	n->posterior = xcalloc((size_t)n->outs_cnt + 1, sizeof(*n->posterior));
-	for (uint32_t i = 0; i < n->reqs_cnt; i++)
-		n->first[i] = MATCH_NOBODY;
-	for (uint32_t o = 0; o < n->outs_cnt; o++) {
-		size_t keep = 0;
-
-		n->req_of[o] = MATCH_NOBODY;
-		for (; r < n->reqs_cnt && n->reqs[r].start - skew <= n->outs[o].start; r++) {
-			open.reqs = xgrow(open.reqs, &open.cap, open.cnt + 1, sizeof(*open.reqs));
-			open.reqs[open.cnt++] = r;
-		}
-		for (size_t i = 0; i < open.cnt; i++)
-			if (n->reqs[open.reqs[i]].end + skew >= n->outs[o].start)
-				open.reqs[keep++] = open.reqs[i];
-		open.cnt = keep;
-		add_candidates(n, o, &open, skew, &cap);
-	}
-	free(open.reqs);
+	return n->late[o] || n->reqs[r].end + n->skew >= n->outs[o].end;
 }
 
 /* Before anything is known each candidate of a call is as good as another. */
@@ -115,12 +58,15 @@ static void first_guess(struct match_node *n)
 
 	match_model_clear(&n->model);
 	for (uint32_t o = 0; o < n->outs_cnt; o++) {
-		size_t cnt = n->cand_start[o + 1] - n->cand_start[o];
+		size_t cnt = 0;
 
 		calls[n->outs[o].endpoint]++;
 		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
-			match_model_add_pair(&n->model, &n->reqs[n->cands[c]], &n->outs[o],
-					     1.0 / (double)cnt);
+			cnt += may_be(n, n->cands[c], o);
+		for (size_t c = n->cand_start[o]; c < n->cand_start[o + 1]; c++)
+			if (may_be(n, n->cands[c], o))
+				match_model_add_pair(&n->model, &n->reqs[n->cands[c]], &n->outs[o],
+						     1.0 / (double)cnt);
 	}
 	for (uint32_t e = 0; e < n->endpoints; e++)
 		match_model_guess_counts(&n->model, e,
@@ -165,7 +111,7 @@ double match_node_relearn(struct match_node *n)
 		sum += match_model_score(&n->model, &n->reqs[r], kids, cnt);
 	}
 	for (uint32_t o = 0; o < n->outs_cnt; o++)
-		sum -= n->req_of[o] == MATCH_NOBODY ? MATCH_NONE_COST : 0;
+		sum -= n->req_of[o] == MATCH_NOBODY ? match_node_none_cost(n, o) : 0;
 	return sum;
 }
 
@@ -300,12 +246,12 @@ static void match_blind(struct match_node *n, bool *set)
 }
 
 /* One round: kind by kind, then everything from a kind on. Returns how many calls changed hands. */
-static size_t round_of(struct match_node *n, bool *set, bool judge)
+static size_t round_of(struct match_node *n, bool *set)
 {
 	struct kind_place *places = xcalloc((size_t)n->model.kinds + 1, sizeof(*places));
 	uint32_t used = order_kinds(n, places);
 	size_t changed = 0;
-	struct match_block b = { .kinds = set, .judge = judge };
+	struct match_block b = { .kinds = set };
 
 	for (uint32_t i = 0; i < used; i++) {
 		set[places[i].kind] = true;
@@ -363,10 +309,10 @@ void match_node_run(struct match_node *n, const struct gap_kernels *kernels)
 	set = xcalloc((size_t)n->model.kinds + 1, sizeof(*set));
 	if (!whole) {
 		match_blind(n, set);
-		round_of(n, set, false);
+		round_of(n, set);
 		cool(n, MATCH_LONG_SWEEPS);
 	}
-	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set, false); i++)
+	for (int i = 0; i < (whole ? MATCH_ROUNDS : 1) && round_of(n, set); i++)
 		;
 	sample_posteriors(n, whole ? MATCH_POSTERIOR_SWEEPS : MATCH_LONG_SWEEPS);
 	match_node_try_order(n);
@@ -385,5 +331,8 @@ void match_node_free(struct match_node *n)
 	free(n->next);
 	free(n->fixed);
 	free(n->posterior);
+	free(n->late);
+	free(n->slack);
+	free(n->none_cost);
 	*n = (struct match_node){ 0 };
 }

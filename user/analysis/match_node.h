@@ -27,9 +27,13 @@ struct match_node {
 	uint32_t *next;	    /* by out */
 	bool *fixed;	    /* by out: the kernel saw who caused it */
 	float *posterior;   /* by out */
-	uint64_t cut_cnt;   /* candidates left out by MATCH_CANDIDATES_MAX */
-	int64_t tick;	    /* ns */
-	int64_t skew;	    /* ticks */
+	bool *late;	    /* by out: outlives all requests that were open when it started */
+	int64_t *
+		slack; /* by endpoint: ticks by which a call may outlive its request, beyond skew */
+	double *none_cost; /* by endpoint: nats that it costs to say of a late call that nobody caused it */
+	uint64_t cut_cnt; /* candidates left out by MATCH_CANDIDATES_MAX */
+	int64_t tick;	  /* ns */
+	int64_t skew;	  /* ticks */
 	struct match_model model;
 };
 
@@ -41,7 +45,6 @@ struct match_block {
 	uint32_t
 		alone_endpoint; /* calls to it that nobody caused join, one group each; or MATCH_NOBODY */
 	bool blind;		/* score each group as if the request made no other call */
-	bool judge;		/* lower posteriors to what this block says, change nothing */
 };
 
 /* Returns how many calls changed hands. */
@@ -54,14 +57,17 @@ void match_node_rank_kinds(const struct match_node *n, uint32_t *rank);
 /* Learns from the links as they are; returns ln p(all calls | requests), with MATCH_NONE_COST for each call
  * of nobody. */
 double match_node_relearn(struct match_node *n);
+/* What it costs, in nats, to say that nobody caused call out. */
+double match_node_none_cost(const struct match_node *n, uint32_t out);
 /* Puts links in the order of a queue if that describes the trace better (match_order.c); true if so. */
 bool match_node_try_order(struct match_node *n);
 /* Moves a call; req may be MATCH_NOBODY. O(calls of the two requests). */
 void match_node_move(struct match_node *n, uint32_t out, uint32_t req);
 
-/* Finds the candidates; reqs, outs and skew are filled in. Calls that a request may have made lie inside it,
- * give or take skew. */
+/* Finds the candidates (match_candidates.c); reqs, outs and skew are filled in. */
 void match_node_prepare(struct match_node *n);
+/* Whether request r may have caused call out. */
+bool match_node_fits(const struct match_node *n, uint32_t out, uint32_t r);
 /* Fixes the links that the trace is certain about (match_witness.c); after prepare. */
 void match_node_witness(struct match_node *n, const struct msgtrace *t);
 /* The parts of match_node_run: learns from all calls, or from MATCH_LEARN_CALLS of them. */

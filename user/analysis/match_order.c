@@ -121,10 +121,8 @@ static uint32_t put_in_order(struct order *f)
 	if (f->w_cnt)
 		qsort(outs, f->w_cnt, sizeof(*outs), by_out);
 	for (uint32_t i = 0; i < f->w_cnt; i++) {
-		const struct match_request *r = &n->reqs[f->w[i].req];
-
 		misfits += n->outs[outs[i]].start + n->skew < f->w[i].ready ||
-			   n->outs[outs[i]].end > r->end + n->skew;
+			   !match_node_fits(n, outs[i], f->w[i].req);
 		match_node_move(n, outs[i], f->w[i].req);
 	}
 	free(outs);

@@ -50,8 +50,7 @@ static double score(const struct match_node *n, uint32_t r, const uint32_t *kids
 
 static bool fits(const struct match_node *n, uint32_t o, uint32_t r)
 {
-	return !n->fixed[o] && n->reqs[r].start - n->skew <= n->outs[o].start &&
-	       n->reqs[r].end + n->skew >= n->outs[o].end;
+	return !n->fixed[o] && match_node_fits(n, o, r);
 }
 
 static void insert(uint32_t *kids, uint32_t *cnt, uint32_t o)

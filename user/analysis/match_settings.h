@@ -36,6 +36,8 @@
 #define MATCH_ORDINALS 3
 /* A call has at most this many candidate requests: those that started last. */
 #define MATCH_CANDIDATES_MAX 256
+/* Calls may outlive their requests by what this share of those that outlive all requests do. */
+#define MATCH_SLACK_SHARE 0.9
 /* A request has at most this many calls. */
 #define MATCH_KIDS_MAX 256
 /* Kinds of delay per node above which requests are no longer told apart by their caller. */
@@ -46,6 +48,8 @@
 #define MATCH_PRIOR_CLASS 4.0
 #define MATCH_PRIOR_FROM  3.0
 #define MATCH_PRIOR_ANY	  0.5
+/* Pseudo-count of everything that a request may do next. */
+#define MATCH_PRIOR_FOLLOW 1.0
 /* Pseudo-count of each trigger of a call. */
 #define MATCH_PRIOR_MIX 1.0
 /* Pseudo-count of each number of calls that a request may make to an endpoint. */

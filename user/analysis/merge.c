@@ -70,6 +70,7 @@ static void map_mappings(struct merging *m)
 		struct index_iter it;
 
 		mp.path_sid = m->string[mp.path_sid];
+		mp.tried_sid = m->string[mp.tried_sid];
 		mp.process = m->process[mp.process];
 		it = index_find(&have, hash_bytes(&mp, sizeof(mp)));
 		for (; index_hit(&have, &it); index_next(&have, &it))
@@ -217,6 +218,7 @@ static void join_headers(struct merging *m, bool dst_is_empty)
 	d->switch_cnt = add_saturating(d->switch_cnt, s.switch_cnt);
 	d->target_switch_cnt = add_saturating(d->target_switch_cnt, s.target_switch_cnt);
 	d->bpf_ns = add_saturating(d->bpf_ns, s.bpf_ns);
+	d->recalled_cnt = add_saturating(d->recalled_cnt, s.recalled_cnt);
 	d->bpf_sampled_cnt = add_saturating(d->bpf_sampled_cnt, s.bpf_sampled_cnt);
 	d->user_cpu_ns = add_saturating(d->user_cpu_ns, s.user_cpu_ns);
 	d->attach_ns = add_saturating(d->attach_ns, s.attach_ns);

@@ -16,6 +16,7 @@ static void add_class(struct totals *t, const struct sum *s)
 {
 	if (s->flags & PART_ASLEEP_THROUGHOUT) {
 		add(&t->asleep_ns, s->ns);
+		add(&t->asleep_cnt, s->cnt);
 		return;
 	}
 	if (s->kind < KIND_MAX) {
@@ -80,6 +81,8 @@ void totals_init(struct totals *t, const struct profile *p)
 	*t = (struct totals){ .window_ns = p->header.window_end_ns - p->header.window_start_ns };
 	for (size_t i = 0; i < p->sums.cnt; i++)
 		add_sum(t, &p->sums.items[i]);
+	if (p->threads.cnt > 1) /* else it is known from the sums alone */
+		t->asleep_cnt = 0;
 	for (size_t i = 1; i < p->threads.cnt; i++)
 		add_thread(t, &p->threads.items[i]);
 	for (size_t i = 0; i < LOSS_SLOTS_CNT; i++) {

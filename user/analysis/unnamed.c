@@ -19,25 +19,27 @@ struct lister {
 
 static struct unnamed describe(const struct profile *p, const struct frame *f)
 {
-	uint32_t path_sid = p->mappings.items[f->mapping].path_sid;
+	const struct mapping *m = &p->mappings.items[f->mapping];
 
 	if (f->kind == FRAME_MARK)
 		return (struct unnamed){ .mark_sid = f->name_sid };
-	return (struct unnamed){ .file_sid = path_sid ? path_sid : f->module_sid,
+	return (struct unnamed){ .file_sid = m->path_sid ? m->path_sid : f->module_sid,
+				 .tried_sid = m->tried_sid,
 				 .reason = f->reason };
 }
 
 static uint32_t group(struct lister *l, const struct frame *f)
 {
 	struct unnamed u = describe(l->p, f);
-	uint64_t hash = hash_pair((uint64_t)u.file_sid << 32 | u.mark_sid, u.reason);
+	uint64_t hash = hash_pair((uint64_t)u.file_sid << 32 | u.mark_sid,
+				  (uint64_t)u.tried_sid << 32 | u.reason);
 	struct index_iter it = index_find(&l->index, hash);
 
 	for (; index_hit(&l->index, &it); index_next(&l->index, &it)) {
 		const struct unnamed *have = &l->items[it.elem];
 
 		if (have->file_sid == u.file_sid && have->mark_sid == u.mark_sid &&
-		    have->reason == u.reason)
+		    have->tried_sid == u.tried_sid && have->reason == u.reason)
 			return it.elem;
 	}
 	if (l->cnt == l->cap)
@@ -97,6 +99,8 @@ static int compare(const void *a, const void *b)
 		return x->file_sid < y->file_sid ? -1 : 1;
 	if (x->reason != y->reason)
 		return x->reason < y->reason ? -1 : 1;
+	if (x->tried_sid != y->tried_sid)
+		return x->tried_sid < y->tried_sid ? -1 : 1;
 	return (x->mark_sid > y->mark_sid) - (x->mark_sid < y->mark_sid);
 }
 

@@ -9,11 +9,12 @@
 
 #include "user/model/profile.h"
 
-/* Frames with one reason in one file; or a mark of one name, with file and reason 0. */
+/* Frames with one reason in one file, for which the same was tried; or a mark of one name, with file and reason 0. */
 struct unnamed {
-	uint32_t file_sid; /* path of the mapping, else the frame's module; 0 = none */
-	uint32_t mark_sid; /* "[walk stopped: ...]" */
-	uint8_t reason;	   /* enum name_reason */
+	uint32_t file_sid;  /* path of the mapping, else the frame's module; 0 = none */
+	uint32_t mark_sid;  /* "[walk stopped: ...]" */
+	uint32_t tried_sid; /* where names were looked for, a line each; 0 = not recorded */
+	uint8_t reason;	    /* enum name_reason */
 	uint64_t frame_cnt;
 	uint64_t first_addr; /* the lowest of them, as an example */
 	uint64_t ns;	     /* of stacks with at least one of them */

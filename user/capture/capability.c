@@ -80,10 +80,15 @@ void capability_put_notes(const uint32_t *pids, size_t cnt, bool kernel_frames, 
 		snprintf(pid, sizeof(pid), "%u", pids[i]);
 		if (capability_may_look_into(pid))
 			continue;
-		buf_printf(out,
-			   "process %u is closed to this user without CAP_SYS_PTRACE: its user "
-			   "frames will be missing or without names\n",
-			   pids[i]);
+		buf_printf(
+			out,
+			"process %u is closed to this user %s: its user frames will be missing "
+			"or without names\n",
+			pids[i],
+			capability_held(CAPABILITY_SYS_PTRACE) ?
+				"although CAP_SYS_PTRACE is held (a security module or a namespace "
+				"forbids it)" :
+				"without CAP_SYS_PTRACE");
 		return;
 	}
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "user/capture/code_maps.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/base/buf.h"
 #include "user/base/hash.h"
+#include "user/base/mem.h"
 #include "user/base/mem.h"
 
 static const struct code_maps_space *find_space(const struct code_maps *c, uint64_t space)
@@ -66,6 +69,32 @@ uint32_t code_maps_find(const struct code_maps *c, const struct profile *p, uint
 			high = mid;
 	}
 	return low < end && p->mappings.items[low].start <= addr ? low : 0;
+}
+
+static void note_tried(struct profile *p, uint32_t mapping, uint64_t space,
+		       const struct symbolizer *s)
+{
+	struct buf tried = { 0 };
+
+	symbolizer__tried_user(s, space, p->mappings.items[mapping].start, &tried);
+	p->mappings.items[mapping].tried_sid = profile__string(p, buf_str(&tried));
+	buf_free(&tried);
+}
+
+void code_maps_note_tried(const struct code_maps *c, struct profile *p, const struct symbolizer *s)
+{
+	bool *wanted = xcalloc(p->mappings.cnt + 1, sizeof(*wanted));
+
+	for (size_t i = 1; i < p->frames.cnt; i++)
+		wanted[p->frames.items[i].mapping] |= p->frames.items[i].reason != NAME_OK;
+	for (size_t i = 0; i < c->cnt; i++) {
+		const struct code_maps_space *space = &c->spaces[i];
+
+		for (uint32_t n = 0; n < space->cnt; n++)
+			if (wanted[space->first + n])
+				note_tried(p, space->first + n, space->space, s);
+	}
+	free(wanted);
 }
 
 void code_maps_free(struct code_maps *c)

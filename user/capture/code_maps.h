@@ -28,6 +28,8 @@ void code_maps_add(struct code_maps *c, struct profile *p, const struct symboliz
 /* The mapping that holds addr; 0 = none. O(log n). */
 uint32_t code_maps_find(const struct code_maps *c, const struct profile *p, uint64_t space,
 			uint64_t addr);
+/* Notes where names were looked for with the mappings that hold frames without one. After the last frame. */
+void code_maps_note_tried(const struct code_maps *c, struct profile *p, const struct symbolizer *s);
 void code_maps_free(struct code_maps *c);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "user/base/mem.h"
 #include "user/capture/capability.h"
+#include "user/capture/cgroups.h"
 #include "user/capture/kernel.h"
 
 enum {
@@ -353,6 +354,45 @@ static int try_seccomp(struct buf *detail)
 	return mode ? -EPERM : 0;
 }
 
+bool doctor_apparmor_confines(const char *label)
+{
+	size_t len_bytes = strlen(label);
+	const char *mode = " (complain)";
+	size_t mode_bytes = strlen(mode);
+
+	return *label && strcmp(label, "unconfined") && strcmp(label, "unconfined (unconfined)") &&
+	       (len_bytes < mode_bytes || strcmp(label + len_bytes - mode_bytes, mode));
+}
+
+static int try_apparmor(struct buf *detail)
+{
+	char label[256];
+	int rc = read_line("/proc/self/attr/apparmor/current", label, sizeof(label));
+
+	/* before 5.8 the file was shared by all security modules */
+	if (rc && !access("/sys/module/apparmor", F_OK))
+		rc = read_line("/proc/self/attr/current", label, sizeof(label));
+	if (rc) {
+		buf_puts(detail, "not in use");
+		return 0;
+	}
+	buf_puts(detail, label);
+	return doctor_apparmor_confines(label) ? -EACCES : 0;
+}
+
+static int try_cgroups(struct buf *detail)
+{
+	struct cgroups *c = cgroups__new();
+	const char *mount = cgroups__mount(c);
+
+	if (mount)
+		buf_printf(detail, "version 2 at %s", mount);
+	else
+		buf_puts(detail, "no version 2 is mounted");
+	cgroups__free(c);
+	return mount ? 0 : -ENOENT;
+}
+
 static int try_capture(struct buf *detail)
 {
 	const struct spaces_sizes sizes = { .row_cnt = 4096,
@@ -401,6 +441,11 @@ static const struct {
 	  "run outside, or with the machine's PID namespace (--pid=host)" },
 	{ "seccomp", false, false, try_seccomp, "bpf and perf_event_open may be forbidden",
 	  "start the container with a profile that allows both" },
+	{ "AppArmor", false, false, try_apparmor,
+	  "the profile may forbid bpf, perf_event_open and a look into other processes",
+	  "start it unconfined (aa-exec -p unconfined; a container: apparmor=unconfined)" },
+	{ "cgroups", false, false, try_cgroups, "no -G, no names of containers",
+	  "mount -t cgroup2 none DIR" },
 	{ "lockdown", true, false, try_lockdown, "programs may not read kernel memory",
 	  "boot with lockdown=integrity or none" },
 	{ "BTF", true, false, try_btf, "programs cannot be fitted to this kernel",

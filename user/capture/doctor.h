@@ -30,6 +30,9 @@ struct doctor {
 	bool capture_possible; /* the whole kernel side loaded and attached */
 };
 
+/* Whether a label of AppArmor, as /proc/self/attr has it, is of a profile that forbids things. */
+bool doctor_apparmor_confines(const char *label);
+
 /* Takes as long as the start of a capture (a fraction of a second on an idle machine). Cannot fail: what
  * does not work is a finding. Free with doctor__free. */
 void doctor__examine(struct doctor *d);

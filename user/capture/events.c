@@ -119,6 +119,8 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 	same.stack = events_same_stack(ev, e->stack);
 	if (ev->sums)
 		interval_sums__add(ev->sums, &same);
+	if (ev->sliced)
+		interval_sums__add(ev->sliced, &same);
 	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
 		return true;
 	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
@@ -133,6 +135,23 @@ static bool take_raw(struct events *ev, const struct cp_event_raw *e, size_t len
 	ev->raws = xgrow(ev->raws, &ev->raw_cap, ev->raw_cnt + 1, sizeof(*e));
 	ev->raws[ev->raw_cnt++] = *e;
 	return true;
+}
+
+/* A path that fills its room may be cut. */
+static bool take_cgroup(struct events *ev, const struct cp_event_cgroup *e, size_t len_bytes)
+{
+	if (len_bytes < sizeof(*e) || e->path[CP_CGROUP_PATH_BYTES - 1])
+		return false;
+	if (ev->cgroup_seen && strlen(e->path) < CP_CGROUP_PATH_BYTES - 1)
+		ev->cgroup_seen(ev->ctx, e->cgroup, e->path);
+	return true;
+}
+
+static bool take_moved(struct events *ev, size_t len_bytes)
+{
+	if (ev->moved_in)
+		ev->moved_in(ev->ctx);
+	return len_bytes >= sizeof(struct cp_event_moved);
 }
 
 int events_take(struct events *ev, const void *data, size_t len_bytes)
@@ -158,6 +177,12 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 			break;
 		case CP_EVENT_RAW:
 			good = take_raw(ev, data, len_bytes);
+			break;
+		case CP_EVENT_CGROUP:
+			good = take_cgroup(ev, data, len_bytes);
+			break;
+		case CP_EVENT_MOVED:
+			good = take_moved(ev, len_bytes);
 			break;
 		}
 	}
@@ -197,6 +222,7 @@ void events_free(struct events *ev)
 	free(ev->intervals);
 	free(ev->raws);
 	interval_sums__free(ev->sums);
+	interval_sums__free(ev->sliced);
 	strtab_free(&ev->strings);
 	*ev = (struct events){ 0 };
 }

@@ -38,7 +38,8 @@ struct events {
 	size_t interval_cnt, interval_cap;
 	struct cp_event_raw *raws; /* only with the option for it */
 	size_t raw_cnt, raw_cap;
-	struct interval_sums *sums; /* NULL: intervals are not added up */
+	struct interval_sums *sums;   /* NULL: intervals are not added up */
+	struct interval_sums *sliced; /* ... by slices of time */
 	bool keep_intervals;
 	struct strtab strings;
 	uint64_t bad_cnt; /* records that make no sense */
@@ -46,6 +47,9 @@ struct events {
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
 	/* called when the last generation of a process has ended */
 	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
+	/* a cgroup was made; a process came into a watched one */
+	void (*cgroup_seen)(void *ctx, uint64_t id, const char *path);
+	void (*moved_in)(void *ctx);
 	void *ctx;
 };
 
@@ -62,6 +66,9 @@ struct interval_sums;
 struct interval_sums *interval_sums__new(bool per_thread);
 void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
 			const struct cp_sum *value);
+/* From now on by slices, the first of which begins at start_ns. Intervals are cut at the borders; a wait is counted
+ * in the slice in which it began. */
+void interval_sums__slice(struct interval_sums *s, uint64_t start_ns, uint64_t slice_ns);
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e);
 size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
 			  const struct cp_sum **values);

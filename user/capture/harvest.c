@@ -4,15 +4,33 @@
 
 #include <stdlib.h>
 
-static void keep(struct harvest *h, const struct events *ev, struct cp_sum_key *keys,
+static void keep(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
 		 const struct cp_sum *values, size_t cnt)
 {
 	if (!h->sums)
 		h->sums = interval_sums__new(false);
 	for (size_t i = 0; i < cnt; i++) {
-		keys[i].stack = events_same_stack(ev, keys[i].stack);
-		interval_sums__put(h->sums, &keys[i], &values[i]);
+		struct cp_sum_key key = keys[i];
+
+		key.stack = events_same_stack(ev, key.stack);
+		interval_sums__put(h->sums, &key, &values[i]);
 	}
+}
+
+/* A sum may have been taken out before its stack came out of the ring, so that nobody knew yet which one it is. */
+static void name_stacks_again(struct harvest *h, const struct events *ev)
+{
+	struct interval_sums *before = h->sums;
+	const struct cp_sum_key *keys;
+	const struct cp_sum *values;
+	size_t cnt;
+
+	if (!before)
+		return;
+	cnt = interval_sums__get(before, &keys, &values);
+	h->sums = NULL;
+	keep(h, ev, keys, values, cnt);
+	interval_sums__free(before);
 }
 
 enum {
@@ -61,6 +79,7 @@ int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
 	int rc = kernel__sums(k, &last_keys, &last_values, &last_cnt, err);
 
 	if (!rc) {
+		name_stacks_again(h, ev);
 		keep(h, ev, last_keys, last_values, last_cnt);
 		*cnt = interval_sums__get(h->sums, keys, values);
 	}

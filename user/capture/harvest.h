@@ -26,7 +26,7 @@ struct harvest {
  * are taken. O(room of the maps), which as many new sums and stacks have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
-/* All sums, those in the kernel and those taken out, each key once; borrowed until harvest_free. */
+/* When all events have been taken: all sums, those in the kernel and those taken out, each key once; borrowed until harvest_free. */
 int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
 		   const struct cp_sum_key **keys, const struct cp_sum **values, size_t *cnt,
 		   struct err *err);

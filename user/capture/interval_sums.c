@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums made of intervals, by the kernel's rules: running time waits for the next sample of its thread. */
+/* Sums made of intervals, by the kernel's rules: running time waits for the next sample of its thread. By slices
+ * each part of it waits for itself, so that it lies in the slice in which it was used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,24 @@
 #include "user/base/mem.h"
 #include "user/capture/events.h"
 
+enum {
+	SLICES_MAX = 1 << 20 /* what comes later goes to the last one */
+};
+
+struct part {
+	uint32_t slice; /* 0 = no slices, else 1 + its index */
+	uint64_t ns;
+};
+
 struct pending {
 	uint32_t tid;
-	uint64_t ns;
+	struct part *parts; /* by slice */
+	size_t cnt, cap;
 };
 
 struct interval_sums {
 	bool per_thread;
+	uint64_t start_ns, slice_ns; /* slice_ns 0: no slices */
 	struct cp_sum_key *keys;
 	struct cp_sum *values;
 	size_t cnt, key_cap, value_cap;
@@ -31,12 +43,20 @@ struct interval_sums *interval_sums__new(bool per_thread)
 	return s;
 }
 
+void interval_sums__slice(struct interval_sums *s, uint64_t start_ns, uint64_t slice_ns)
+{
+	s->start_ns = start_ns;
+	s->slice_ns = slice_ns;
+}
+
 void interval_sums__free(struct interval_sums *s)
 {
 	if (!s)
 		return;
 	free(s->keys);
 	free(s->values);
+	for (size_t i = 0; i < s->pending_cnt; i++)
+		free(s->pending[i].parts);
 	free(s->pending);
 	index_free(&s->index);
 	index_free(&s->pending_index);
@@ -59,18 +79,70 @@ static struct cp_sum *sum_of(struct interval_sums *s, const struct cp_sum_key *k
 	return &s->values[s->cnt++];
 }
 
-static uint64_t *pending_of(struct interval_sums *s, uint32_t tid)
+static struct pending *pending_of(struct interval_sums *s, uint32_t tid)
 {
 	uint64_t hash = hash_u64(tid);
 	struct index_iter it = index_find(&s->pending_index, hash);
 
 	for (; index_hit(&s->pending_index, &it); index_next(&s->pending_index, &it))
 		if (s->pending[it.elem].tid == tid)
-			return &s->pending[it.elem].ns;
+			return &s->pending[it.elem];
 	s->pending = xgrow(s->pending, &s->pending_cap, s->pending_cnt + 1, sizeof(*s->pending));
 	index_add(&s->pending_index, hash, (uint32_t)s->pending_cnt);
 	s->pending[s->pending_cnt] = (struct pending){ .tid = tid };
-	return &s->pending[s->pending_cnt++].ns;
+	return &s->pending[s->pending_cnt++];
+}
+
+static void add(struct interval_sums *s, struct cp_sum_key *key, const struct part *part,
+		uint64_t cnt)
+{
+	struct cp_sum *sum;
+
+	key->slice = part->slice;
+	sum = sum_of(s, key);
+	sum->ns += part->ns;
+	sum->cnt += cnt;
+}
+
+static void wait_for_sample(struct pending *p, const struct part *part)
+{
+	if (p->cnt && p->parts[p->cnt - 1].slice == part->slice) {
+		p->parts[p->cnt - 1].ns += part->ns;
+		return;
+	}
+	p->parts = xgrow(p->parts, &p->cap, p->cnt + 1, sizeof(*p->parts));
+	p->parts[p->cnt++] = *part;
+}
+
+/* The first part of [*at_ns, end_ns): up to the next border; moves *at_ns there. */
+static struct part next_part(const struct interval_sums *s, uint64_t *at_ns, uint64_t end_ns)
+{
+	uint64_t from_ns = *at_ns, slice, border_ns;
+	struct part part = { 0 };
+
+	*at_ns = end_ns;
+	if (s->slice_ns) {
+		slice = from_ns > s->start_ns ? (from_ns - s->start_ns) / s->slice_ns : 0;
+		if (slice >= SLICES_MAX)
+			slice = SLICES_MAX - 1;
+		border_ns = s->start_ns + (slice + 1) * s->slice_ns;
+		part.slice = (uint32_t)slice + 1;
+		if (border_ns > from_ns && border_ns < end_ns)
+			*at_ns = border_ns;
+	}
+	part.ns = *at_ns - from_ns;
+	return part;
+}
+
+/* All that waited lies where the thread is now. */
+static void book_running(struct interval_sums *s, struct cp_sum_key *key, struct pending *p,
+			 uint64_t cnt)
+{
+	if (!p->cnt) /* a sample that stands for no time */
+		wait_for_sample(p, &(struct part){ .slice = s->slice_ns ? 1 : 0 });
+	for (size_t i = 0; i < p->cnt; i++)
+		add(s, key, &p->parts[i], i + 1 == p->cnt ? cnt : 0);
+	p->cnt = 0;
 }
 
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e)
@@ -82,22 +154,24 @@ void interval_sums__add(struct interval_sums *s, const struct cp_event_interval 
 		.kind = e->kind,
 		.flags = e->flags,
 	};
-	uint64_t ns = e->end_ns - e->start_ns, *pending;
-	struct cp_sum *sum;
+	bool running = e->kind == 1 /* ACCOUNT_RUNNING */;
+	struct pending *p = running ? pending_of(s, e->tid) : NULL;
+	uint64_t at_ns = e->start_ns, cnt = e->sampled != CP_FLUSHED;
 
-	if (e->kind == 1 /* running */) {
-		pending = pending_of(s, e->tid);
-		*pending += ns;
-		if (e->sampled == CP_NOT_SAMPLED)
-			return;
-		ns = *pending;
-		*pending = 0;
-		key.flags =
-			e->flags & CP_SUM_NOT_SAMPLED; /* cuts are of the piece, not of the sum */
+	while (at_ns < e->end_ns) {
+		struct part part = next_part(s, &at_ns, e->end_ns);
+
+		if (running) {
+			wait_for_sample(p, &part);
+		} else {
+			add(s, &key, &part, cnt);
+			cnt = 0;
+		}
 	}
-	sum = sum_of(s, &key);
-	sum->ns += ns;
-	sum->cnt += e->sampled != CP_FLUSHED;
+	if (!running || e->sampled == CP_NOT_SAMPLED)
+		return;
+	key.flags = e->flags & CP_SUM_NOT_SAMPLED; /* cuts are of the piece, not of the sum */
+	book_running(s, &key, p, cnt);
 }
 
 void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,

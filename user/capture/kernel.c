@@ -15,13 +15,16 @@
 #include "user/base/mem.h"
 #include "user/capture/capability.h"
 #include "user/capture/grace.h"
+#include "user/capture/resume.h"
 #include "user/capture/sampler.h"
+#include "user/capture/sum_maps.h"
 #include "user/model/kinds.h"
 
 enum {
 	RING_DEFAULT_BYTES = 4 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
 	STACKS_DEFAULT = 1 << 18,
+	ITERATOR_READ_BYTES = 64 << 10,
 	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
 	PIDS_MAX = 65536,
 	NO_GRACE_US = 100000, /* longer than a program takes, where it cannot be waited for */
@@ -41,10 +44,12 @@ struct kernel {
 	struct causeprof_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
+	struct resume resume;
 	struct spaces_sizes sizes;
 	void *maps[3]; /* rows, blocks, mappings */
 	size_t map_bytes[3];
 	int cpu_cnt;
+	bool has_symbols;
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -80,6 +85,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.all = opts->all,
 		.user_threads = opts->user_threads,
 		.kernel_threads = opts->kernel_threads,
+		.cgroups = opts->cgroup_cnt,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
@@ -90,18 +96,22 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.row_mask = k->sizes.row_cnt - 1,
 		.block_mask = k->sizes.block_cnt - 1,
 		.mapping_mask = k->sizes.mapping_cnt - 1,
+		.check_recalled = opts->sink == SINK_BOTH,
 		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
 		.wake_bytes = (uint32_t)ring_bytes / 4,
+		.finish = k->resume.way != RESUME_NOT,
 	};
 	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
 	bpf_map__set_max_entries(k->skel->maps.cp_scratch, (uint32_t)(k->cpu_cnt * FAMILIES + 1));
+	bpf_map__set_max_entries(k->skel->maps.cp_kernel_memory, (uint32_t)k->cpu_cnt);
 	bpf_map__set_value_size(k->skel->maps.cp_rows, k->sizes.row_cnt * 8);
 	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
 	bpf_map__set_value_size(k->skel->maps.cp_mappings,
 				k->sizes.mapping_cnt * (uint32_t)sizeof(struct cp_mapping));
 	if (opts->process_cnt_max) {
-		bpf_map__set_max_entries(k->skel->maps.cp_processes, opts->process_cnt_max);
-		bpf_map__set_max_entries(k->skel->maps.cp_ranges, opts->process_cnt_max);
+		bpf_map__set_max_entries(k->skel->maps.cp_processes,
+					 (uint32_t)opts->process_cnt_max);
+		bpf_map__set_max_entries(k->skel->maps.cp_ranges, (uint32_t)opts->process_cnt_max);
 	}
 	if (opts->stack_cnt_max) {
 		bpf_map__set_max_entries(k->skel->maps.cp_stacks, (uint32_t)opts->stack_cnt_max);
@@ -153,18 +163,67 @@ static int set_targets(struct kernel *k, const uint32_t *ids, size_t cnt, uint32
 	return 0;
 }
 
-static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+static int set_cgroups(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
+	int fd = bpf_map__fd(k->skel->maps.cp_cgroups);
+	uint32_t one = 1;
+
+	for (size_t i = 0; i < opts->cgroup_cnt; i++)
+		if (bpf_map_update_elem(fd, &opts->cgroups[i].id, &one, BPF_ANY))
+			return err_errno(err, "cannot note cgroup %s", opts->cgroups[i].dir);
+	return 0;
+}
+
+/* PIDs are those of the namespace that we live in; only the kernel knows which that is. */
+static int note_viewer(struct kernel *k, struct err *err)
+{
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(k->skel->progs.cp_viewer), &opts))
+		return err_errno(err, "cannot run a program to learn the PID namespace");
+	return 0;
+}
+
+/* Of the programs for the thread that resumes only the one that this kernel has a place for is loaded; of a function that
+ * fentry names, also the kprobe's, since fentry takes more than a name. */
+static void choose_resume(struct kernel *k)
+{
+	bpf_program__set_autoload(k->skel->progs.cp_resume_exit,
+				  k->resume.way == RESUME_SCHED_EXIT);
+	bpf_program__set_autoload(k->skel->progs.cp_resume_fentry, k->resume.way == RESUME_FENTRY);
+	bpf_program__set_autoload(k->skel->progs.cp_resume_kprobe,
+				  k->resume.way == RESUME_FENTRY || k->resume.way == RESUME_KPROBE);
+}
+
+static int try_load(struct kernel *k, const struct capture_opts *opts, bool symbols)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
-	int rc;
 
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	libbpf_set_print(quiet);
+	causeprof_bpf__destroy(k->skel);
 	k->skel = causeprof_bpf__open_opts(&open_opts);
 	if (!k->skel)
-		return load_error(-errno, opts, err);
+		return -errno;
+	choose_resume(k);
 	configure(k, opts);
-	rc = causeprof_bpf__load(k->skel);
+	k->has_symbols = symbols;
+	if (!symbols)
+		bpf_program__set_autoload(k->skel->progs.cp_ksym, false);
+	return causeprof_bpf__load(k->skel);
+}
+
+static int load(struct kernel *k, const struct capture_opts *opts, struct err *err)
+{
+	int rc = opts->hook_finish ?
+			 resume_find(opts->btf_path, "/proc/kallsyms", &k->resume, err) :
+			 0;
+
+	if (rc)
+		return rc;
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	libbpf_set_print(quiet);
+	rc = try_load(k, opts, opts->kernel_stacks);
+	if (rc && k->has_symbols) /* kernels before 6.0 have no iterator of symbols */
+		rc = try_load(k, opts, false);
 	if (rc)
 		return load_error(rc, opts, err);
 	/* libbpf tries whether maps can be shared; if even that fails it goes on without */
@@ -173,21 +232,50 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 			       "the kernel does not share the memory of its maps with this process "
 			       "(out of memory, or a locked memory limit?)");
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
-	return rc ? rc : set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_targets(k, opts->tids, opts->tid_cnt, 2, err);
+	if (!rc)
+		rc = set_cgroups(k, opts, err);
+	return rc ? rc : note_viewer(k, err);
+}
+
+static int attach_resume(struct kernel *k, struct err *err)
+{
+	if (k->resume.way == RESUME_NOT)
+		return 0;
+	if (k->resume.way == RESUME_SCHED_EXIT)
+		k->skel->links.cp_resume_exit = bpf_program__attach(k->skel->progs.cp_resume_exit);
+	if (k->resume.way == RESUME_FENTRY)
+		k->skel->links.cp_resume_fentry =
+			bpf_program__attach(k->skel->progs.cp_resume_fentry);
+	if (k->skel->links.cp_resume_exit || k->skel->links.cp_resume_fentry)
+		return 0;
+	if (k->resume.way == RESUME_FENTRY)
+		k->resume.way = RESUME_KPROBE;
+	if (k->resume.way == RESUME_KPROBE)
+		k->skel->links.cp_resume_kprobe = bpf_program__attach_kprobe(
+			k->skel->progs.cp_resume_kprobe, false, k->resume.function);
+	if (k->skel->links.cp_resume_kprobe)
+		return 0;
+	return err_errno(err, "--hook finish: cannot attach to %s (use --hook switch)",
+			 k->resume.way == RESUME_KPROBE ? k->resume.function : "sched_exit_tp");
 }
 
 static int attach_tracepoints(struct kernel *k, struct err *err)
 {
 	struct bpf_program *const programs[] = {
-		k->skel->progs.cp_switch,  k->skel->progs.cp_wakeup, k->skel->progs.cp_wakeup_new,
-		k->skel->progs.cp_newtask, k->skel->progs.cp_exec,   k->skel->progs.cp_mmap_unlock,
-		k->skel->progs.cp_free,
+		k->skel->progs.cp_switch,	 k->skel->progs.cp_wakeup,
+		k->skel->progs.cp_wakeup_new,	 k->skel->progs.cp_newtask,
+		k->skel->progs.cp_exec,		 k->skel->progs.cp_mmap_unlock,
+		k->skel->progs.cp_free,		 k->skel->progs.cp_cgroup_mkdir,
+		k->skel->progs.cp_cgroup_attach,
 	};
 	struct bpf_link **const links[] = {
-		&k->skel->links.cp_switch,     &k->skel->links.cp_wakeup,
-		&k->skel->links.cp_wakeup_new, &k->skel->links.cp_newtask,
-		&k->skel->links.cp_exec,       &k->skel->links.cp_mmap_unlock,
-		&k->skel->links.cp_free,
+		&k->skel->links.cp_switch,	  &k->skel->links.cp_wakeup,
+		&k->skel->links.cp_wakeup_new,	  &k->skel->links.cp_newtask,
+		&k->skel->links.cp_exec,	  &k->skel->links.cp_mmap_unlock,
+		&k->skel->links.cp_free,	  &k->skel->links.cp_cgroup_mkdir,
+		&k->skel->links.cp_cgroup_attach,
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(programs); i++) {
@@ -208,6 +296,8 @@ int kernel__open(const struct capture_opts *opts, const struct spaces_sizes *siz
 	k->sizes = *sizes;
 	k->cpu_cnt = libbpf_num_possible_cpus();
 	rc = load(k, opts, err);
+	if (!rc) /* first, so that no switch is without it */
+		rc = attach_resume(k, err);
 	if (!rc)
 		rc = attach_tracepoints(k, err);
 	if (!rc)
@@ -271,12 +361,16 @@ void kernel__unpublish(struct kernel *k, uint32_t space)
 	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space);
 }
 
-static int run_iterator(struct bpf_program *program, struct err *err)
+/* What it writes is appended to *out; NULL: it writes nothing. */
+static int run_iterator(struct bpf_program *program, struct buf *out, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	int fd = -1, rc = 0;
-	char byte[64];
+	struct buf nothing = { 0 };
 	ssize_t n;
+
+	if (!out)
+		out = &nothing;
 
 	if (!link)
 		return err_errno(err, "cannot start the task iterator");
@@ -284,29 +378,53 @@ static int run_iterator(struct bpf_program *program, struct err *err)
 	if (fd < 0)
 		rc = err_errno(err, "cannot start the task iterator");
 	while (!rc) {
-		n = read(fd, byte, sizeof(byte));
+		buf_reserve(out, ITERATOR_READ_BYTES);
+		n = read(fd, out->data + out->len_bytes, ITERATOR_READ_BYTES);
 		if (!n)
 			break;
+		if (n > 0)
+			out->len_bytes += (size_t)n;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			rc = err_errno(err, "the task iterator failed");
 	}
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
+	buf_free(&nothing);
 	return rc;
 }
 
 int kernel__census(struct kernel *k, enum census census, struct err *err)
 {
+	k->skel->bss->cp_census_blind = census == CENSUS_BLIND;
 	switch (census) {
 	case CENSUS_FIND:
-		return run_iterator(k->skel->progs.cp_census_find, err);
+		return run_iterator(k->skel->progs.cp_census_find, NULL, err);
 	case CENSUS_OPEN:
-		return run_iterator(k->skel->progs.cp_census_open, err);
+	case CENSUS_BLIND:
+		return run_iterator(k->skel->progs.cp_census_open, NULL, err);
 	case CENSUS_CLOSE:
-		return run_iterator(k->skel->progs.cp_census_close, err);
+		return run_iterator(k->skel->progs.cp_census_close, NULL, err);
 	}
 	return -EINVAL;
+}
+
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records)
+{
+	uint32_t zero = 0;
+	uint64_t *all;
+	int rc;
+
+	if (!k->has_symbols)
+		return -ENOTSUP;
+	if (cnt > CP_KSYM_WANTED_MAX)
+		return -E2BIG;
+	all = xcalloc(CP_KSYM_WANTED_MAX, sizeof(*all));
+	memcpy(all, wanted, cnt * sizeof(*wanted));
+	rc = bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_ksym_wanted), &zero, all, BPF_ANY);
+	free(all);
+	k->skel->bss->cp_ksym_cnt = (uint32_t)cnt;
+	return rc ? -errno : run_iterator(k->skel->progs.cp_ksym, records, NULL);
 }
 
 void kernel__set_window(struct kernel *k, const struct account_window *w)
@@ -336,33 +454,6 @@ int kernel__consume(struct kernel *k, struct err *err)
 	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
 }
 
-static int read_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
-		     size_t *cnt, struct err *err)
-{
-	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	size_t key_cap = 0, value_cap = 0;
-	uint32_t batch, next, n;
-	void *in = NULL;
-	int fd = bpf_map__fd(k->skel->maps.cp_sums), rc;
-
-	*keys = NULL;
-	*values = NULL;
-	*cnt = 0;
-	do {
-		/* a batch takes whole buckets; one of more than n would be -ENOSPC */
-		n = 16384;
-		*keys = xgrow(*keys, &key_cap, *cnt + n, sizeof(**keys));
-		*values = xgrow(*values, &value_cap, *cnt + n, sizeof(**values));
-		rc = bpf_map_lookup_batch(fd, in, &next, *keys + *cnt, *values + *cnt, &n, &opts);
-		if (rc && rc != -ENOENT)
-			return err_set(err, rc, "reading the sums: %s", strerror(-rc));
-		*cnt += n;
-		batch = next;
-		in = &batch;
-	} while (!rc);
-	return 0;
-}
-
 void kernel__fill(const struct kernel *k, struct kernel_fill *ret)
 {
 	*ret = (struct kernel_fill){
@@ -373,78 +464,26 @@ void kernel__fill(const struct kernel *k, struct kernel_fill *ret)
 	};
 }
 
-/* Of both sides: n of them have the one that was left. */
-static size_t sort_sides(struct cp_sum_key *keys, struct cp_sum *values, size_t cnt, uint32_t side)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		if ((keys[i].flags & CP_SUM_SIDE) != side)
-			continue;
-		keys[n] = keys[i];
-		values[n++] = values[i];
-	}
-	return n;
-}
-
-static void without_side(struct cp_sum_key *keys, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		keys[i].flags &= (uint8_t)~CP_SUM_SIDE;
-}
-
 int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
 		      size_t *cnt, struct err *err)
 {
-	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	uint32_t side = k->skel->bss->cp_side, n;
-	int fd = bpf_map__fd(k->skel->maps.cp_sums), rc;
+	uint32_t side = k->skel->bss->cp_side;
 
 	__atomic_store_n(&k->skel->bss->cp_side, side ^ CP_SUM_SIDE, __ATOMIC_SEQ_CST);
 	if (!grace_period())
 		usleep(NO_GRACE_US);
-	rc = read_sums(k, keys, values, cnt, err);
-	if (rc)
-		return rc;
-	*cnt = sort_sides(*keys, *values, *cnt, side);
-	for (size_t at = 0; at < *cnt; at += n) {
-		n = (uint32_t)(*cnt - at);
-		rc = bpf_map_delete_batch(fd, *keys + at, &n, &opts);
-		if (rc)
-			return err_set(err, rc, "taking out the sums: %s", strerror(-rc));
-	}
-	without_side(*keys, *cnt);
-	return 0;
+	return sum_maps__take(bpf_map__fd(k->skel->maps.cp_sums), side, keys, values, cnt, err);
 }
 
 int kernel__forget_stacks(struct kernel *k, struct err *err)
 {
-	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	const uint32_t room = 16384;
-	struct cp_stack_key *keys = xcalloc(room, sizeof(*keys));
-	uint32_t *ids = xcalloc(room, sizeof(*ids)), batch, n;
-	void *in = NULL;
-	int rc;
-
-	do {
-		n = room;
-		rc = bpf_map_lookup_and_delete_batch(bpf_map__fd(k->skel->maps.cp_stacks), in,
-						     &batch, keys, ids, &n, &opts);
-		in = &batch;
-	} while (!rc);
-	free(keys);
-	free(ids);
-	return rc == -ENOENT ? 0 : err_set(err, rc, "forgetting stacks: %s", strerror(-rc));
+	return sum_maps__forget_stacks(bpf_map__fd(k->skel->maps.cp_stacks), err);
 }
 
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err)
 {
-	int rc = read_sums(k, keys, values, cnt, err);
-
-	if (!rc)
-		without_side(*keys, *cnt);
-	return rc;
+	return sum_maps__read(bpf_map__fd(k->skel->maps.cp_sums), keys, values, cnt, err);
 }
 
 void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)
@@ -478,6 +517,8 @@ void kernel__cost(const struct kernel *k, struct cp_cost *total)
 			total->timed_calls += cpus[i].timed_calls;
 			total->timed_ns += cpus[i].timed_ns;
 			total->samples += cpus[i].samples;
+			total->recalled += cpus[i].recalled;
+			total->recalled_wrong += cpus[i].recalled_wrong;
 		}
 	}
 	free(cpus);
@@ -507,6 +548,11 @@ uint64_t kernel__map_bytes(const struct kernel *k)
 
 	bpf_object__for_each_map(map, k->skel->obj) bytes += memlock_bytes(bpf_map__fd(map));
 	return bytes;
+}
+
+const char *kernel__hook(const struct kernel *k, char *text, size_t size_bytes)
+{
+	return resume_words(&k->resume, text, size_bytes);
 }
 
 const char *kernel__sampling(const struct kernel *k)

@@ -9,6 +9,7 @@
 
 #include "bpf/account.h"
 #include "bpf/events.h"
+#include "user/base/buf.h"
 #include "user/base/err.h"
 #include "user/capture/options.h"
 #include "user/capture/spaces.h"
@@ -18,6 +19,7 @@ struct kernel;
 enum census {
 	CENSUS_FIND,  /* announces the processes to watch */
 	CENSUS_OPEN,  /* starts watching their threads */
+	CENSUS_BLIND, /* the same, without a look at their stacks; CENSUS_OPEN is to follow */
 	CENSUS_CLOSE, /* accounts what is open when the window has closed */
 };
 
@@ -55,11 +57,16 @@ int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum 
 		      size_t *cnt, struct err *err);
 /* Stacks are sent again from here on, under new numbers; the old numbers stay valid. */
 int kernel__forget_stacks(struct kernel *k, struct err *err);
+/* The kernel's symbols that lie below one of the wanted addresses (sorted) and near it: a struct cp_ksym each, with
+ * its strings, one after the other. -ENOTSUP: this kernel cannot tell; -E2BIG: too many addresses. */
+int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records);
 void kernel__losses(const struct kernel *k, struct cp_loss *losses,
 		    size_t cnt); /* by enum loss_cause */
 void kernel__cost(const struct kernel *k, struct cp_cost *total);
 uint64_t kernel__map_bytes(const struct kernel *k);
 const char *kernel__sampling(const struct kernel *k); /* "cycles", "cpu-clock", "" */
+/* Which programs follow the switches, in words; the caller's text of size_bytes. */
+const char *kernel__hook(const struct kernel *k, char *text, size_t size_bytes);
 uint64_t kernel__sample_period_ns(const struct kernel *k);
 
 #endif

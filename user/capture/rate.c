@@ -13,6 +13,7 @@
 
 #include "user/base/mem.h"
 #include "user/base/num.h"
+#include "user/capture/cgroups.h"
 #include "user/capture/sampler.h"
 
 /* A switch as tests/bench/bench_switch.py measures it, both stacks walked and booked; a sample walks them
@@ -81,11 +82,25 @@ static bool read_machine(struct counts *c)
 	return good;
 }
 
+/* Whoever is there now; it may be nobody. */
+static void read_cgroups(const struct capture_opts *opts, struct counts *c)
+{
+	uint32_t *pids = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < opts->cgroup_cnt; i++)
+		cgroups_list(opts->cgroups[i].dir, &pids, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		read_process(pids[i], c);
+	free(pids);
+}
+
 static int read_targets(const struct capture_opts *opts, struct counts *c, struct err *err)
 {
 	*c = (struct counts){ 0 };
 	if (opts->all)
 		return read_machine(c) ? 0 : err_set(err, -EIO, "cannot read /proc/stat");
+	read_cgroups(opts, c);
 	for (size_t i = 0; i < opts->pid_cnt; i++)
 		if (!read_process(opts->pids[i], c))
 			return err_set(err, -ESRCH, "no process %u", opts->pids[i]);

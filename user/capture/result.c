@@ -64,6 +64,7 @@ static struct frame make_frame(struct builder *b, const struct sym_result *r, si
 	f.file_sid = profile__string(b->p, sf->file);
 	f.line = sf->line;
 	f.reason = (uint8_t)r->reason;
+	f.function = r->function_start;
 	if (sf->jit)
 		f.kind = FRAME_JIT;
 	if (sf->inlined) {
@@ -421,6 +422,16 @@ struct queries {
 	size_t cnt, cap;
 };
 
+static void add_query(struct queries *q, uint64_t space, uint64_t addr, bool exact)
+{
+	q->items = xgrow(q->items, &q->cap, q->cnt + 1, sizeof(*q->items));
+	q->items[q->cnt++] = (struct sym_query){
+		.proc_key = space,
+		.addr = addr,
+		.pc = exact ? SYM_PC_EXACT : SYM_PC_RETURN,
+	};
+}
+
 static void add_queries(const struct builder *b, struct queries *q, uint32_t stack,
 			uint32_t process)
 {
@@ -430,28 +441,53 @@ static void add_queries(const struct builder *b, struct queries *q, uint32_t sta
 
 	if (!e || !pr || !pr->space)
 		return;
-	for (size_t i = 0; i < e->user_cnt; i++) {
-		bool exact = !i || bit(e->signal_mask, i - 1);
+	for (size_t i = 0; i < e->user_cnt; i++)
+		add_query(q, pr->space, frames[i], !i || bit(e->signal_mask, i - 1));
+}
 
-		q->items = xgrow(q->items, &q->cap, q->cnt + 1, sizeof(*q->items));
-		q->items[q->cnt++] = (struct sym_query){
-			.proc_key = pr->space,
-			.addr = frames[i],
-			.pc = exact ? SYM_PC_EXACT : SYM_PC_RETURN,
-		};
-	}
+/* The first one is asked for in two ways: what trimmed_cnt() cuts, it takes for a caller. */
+static void add_kernel_queries(const struct builder *b, struct queries *q, uint32_t stack)
+{
+	const struct cp_event_stack *e = events_stack(b->in->events, stack);
+
+	for (size_t i = 0; e && i < e->kernel_cnt; i++)
+		add_query(q, 0, e->frames[i], false);
+	if (e && e->kernel_cnt)
+		add_query(q, 0, e->frames[0], true);
+}
+
+static bool first_time(const struct builder *b, struct index *seen, size_t at)
+{
+	const struct cp_sum_key *k = &b->in->keys[at];
+	uint64_t hash = hash_pair(k->stack, k->process);
+	struct index_iter it = index_find(seen, hash);
+
+	for (; index_hit(seen, &it); index_next(seen, &it))
+		if (b->in->keys[it.elem].stack == k->stack &&
+		    b->in->keys[it.elem].process == k->process)
+			return false;
+	index_add(seen, hash, (uint32_t)at);
+	return true;
 }
 
 /* Files are read in the sandbox, where one question for all addresses costs no more than one for each. */
 static void prepare_names(struct builder *b)
 {
-	struct queries q = { 0 };
+	struct queries user = { 0 }, kernel = { 0 };
+	struct index seen = { 0 }; /* a stack may be in many slices */
 
-	for (size_t i = 0; i < b->in->sum_cnt; i++)
-		if (!without_stack(b->in->keys[i].flags))
-			add_queries(b, &q, b->in->keys[i].stack, b->in->keys[i].process);
-	symbolizer__prepare_user(b->in->symbolizer, q.items, q.cnt);
-	free(q.items);
+	for (size_t i = 0; i < b->in->sum_cnt; i++) {
+		const struct cp_sum_key *k = &b->in->keys[i];
+
+		if (without_stack(k->flags) || !first_time(b, &seen, i))
+			continue;
+		add_queries(b, &user, k->stack, k->process);
+		add_kernel_queries(b, &kernel, k->stack);
+	}
+	index_free(&seen);
+	symbolizer__prepare(b->in->symbolizer, user.items, user.cnt, kernel.items, kernel.cnt);
+	free(user.items);
+	free(kernel.items);
 }
 
 int result_build(const struct result_input *in, struct profile *p, struct err *err)
@@ -464,6 +500,7 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 	add_sums(&b);
 	add_intervals(&b);
 	add_losses(&b);
+	code_maps_note_tried(&b.maps, p, in->symbolizer);
 	builder_fini(&b);
 	return profile__check(p, err);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,14 @@
 
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
+#include "user/capture/cgroups.h"
 #include "user/capture/events.h"
 #include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
+#include "user/capture/kernel_symbols.h"
+#include "user/capture/raw_events.h"
 #include "user/capture/result.h"
+#include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
 
@@ -35,15 +40,20 @@ enum {
 struct session {
 	const struct capture_opts *opts;
 	struct kernel *kernel;
+	pthread_t detacher; /* closes the kernel side */
+	bool detaching;
 	struct spaces *spaces;
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
+	struct cgroups *cgroups;
 	struct events events;
 	struct harvest harvest;
+	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	uint64_t unpublished_cnt; /* processes that got no unwind rows for want of room */
+	struct cp_cost cost;	  /* up to the end of the window */
+	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -54,6 +64,28 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+static bool is_there(uint32_t id)
+{
+	char *path = xasprintf("/proc/%u", id);
+	bool there = !access(path, F_OK);
+
+	free(path);
+	return there;
+}
+
+static void note_helpers(struct session *s)
+{
+	phases_helpers(s->opts->phases,
+		       spaces__stats(s->spaces).files.helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+}
+
+/* A new phase, and what the sandboxes have used in the one before. */
+static void next_phase(struct session *s, const char *name)
+{
+	note_helpers(s);
+	phases_begin(s->opts->phases, name);
+}
+
 static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 {
 	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
@@ -61,23 +93,6 @@ static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 
 	free(path);
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
-}
-
-/* The path of the process's cgroup in the v2 hierarchy: the line that begins with "0::". */
-static uint32_t read_cgroup(struct strtab *strings, uint32_t pid)
-{
-	char *path = xasprintf("/proc/%u/cgroup", pid), line[4096];
-	FILE *f = fopen(path, "re");
-	uint32_t sid = 0;
-
-	free(path);
-	if (!f)
-		return 0;
-	while (!sid && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "0::", 3))
-			sid = strtab_addn(strings, line + 3, strcspn(line + 3, "\n"));
-	fclose(f);
-	return sid;
 }
 
 /* A process generation needs its space no more. Room that nobody points to is used again. */
@@ -99,6 +114,17 @@ static void process_ended(void *ctx, struct events *ev, struct event_process *p)
 	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
 }
 
+/* The mappings are those of the generation before: the parent's, or its own in another cgroup. */
+static void share_space(struct session *s, struct event_process *p, struct event_process *before)
+{
+	if (!before)
+		return;
+	p->space = before->space;
+	spaces__hold(s->spaces, p->space);
+	if (p->event.why == CP_PROCESS_CGROUP)
+		leave_space(s, before);
+}
+
 /* Answers the kernel's announcement of a process or of new code in it. */
 static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 {
@@ -107,15 +133,13 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	struct cp_range range;
 	int rc;
 
+	p->cgroup_sid =
+		strtab_add(&ev->strings, cgroups__path(s->cgroups, p->event.cgroup, p->event.tgid));
 	if (p->event.kernel)
 		return;
 	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
-	p->cgroup_sid = read_cgroup(&ev->strings, p->event.tgid);
-	if (p->event.why == CP_PROCESS_FORK) {
-		if (before) {
-			p->space = before->space;
-			spaces__hold(s->spaces, p->space);
-		}
+	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
+		share_space(s, p, before);
 		return;
 	}
 	if (before)
@@ -126,6 +150,21 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
 		s->unpublished_cnt++;
+}
+
+static void cgroup_seen(void *ctx, uint64_t id, const char *path)
+{
+	struct session *s = ctx;
+
+	cgroups__learn(s->cgroups, id, path);
+}
+
+static void moved_in(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->moved = true;
+	kernel__census(s->kernel, CENSUS_BLIND, NULL);
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -148,6 +187,24 @@ static void prepare_all(struct spaces *spaces)
 	closedir(proc);
 }
 
+static void prepare_cgroups(struct session *s)
+{
+	uint32_t *pids = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		cgroups_list(s->opts->cgroups[i].dir, &pids, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		spaces__prepare(s->spaces, (pid_t)pids[i]);
+	free(pids);
+}
+
+/* Besides those that it starts. */
+static bool is_one_process(const struct capture_opts *o)
+{
+	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
+}
+
 static void prepare(struct session *s)
 {
 	if (s->opts->frame_pointers || !s->opts->user_stacks) {
@@ -156,26 +213,57 @@ static void prepare(struct session *s)
 	}
 	if (s->opts->all)
 		prepare_all(s->spaces);
+	prepare_cgroups(s);
+	if (is_one_process(s->opts))
+		spaces__together(s->spaces);
 	for (size_t i = 0; i < s->opts->pid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
 	for (size_t i = 0; i < s->opts->tid_cnt; i++)
 		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
 }
 
+/* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
+ * was guessed too low, programs are loaded again. */
 static int open_kernel(struct session *s, struct err *err)
 {
-	struct spaces_sizes sizes = spaces__sizes(s->spaces, s->opts->process_cnt_max);
+	struct spaces_sizes sizes = spaces__sizes(s->spaces, (uint32_t)s->opts->process_cnt_max);
 	struct cp_mapping *mappings;
 	uint64_t *rows;
 	uint32_t *blocks;
 	int rc = kernel__open(s->opts, &sizes, &s->kernel, err);
 
+	next_phase(s, "wait for rows");
+	if (!rc && !spaces__settle(s->spaces, &sizes)) {
+		kernel__close(s->kernel);
+		s->kernel = NULL;
+		sizes = spaces__sizes(s->spaces, (uint32_t)s->opts->process_cnt_max);
+		rc = kernel__open(s->opts, &sizes, &s->kernel, err);
+	}
 	if (!rc)
 		rc = kernel__mappings(s->kernel, &rows, &blocks, &mappings, err);
 	if (rc)
 		return rc;
 	spaces__use(s->spaces, &sizes, rows, blocks, mappings);
 	return kernel__listen(s->kernel, take_event, s, err);
+}
+
+/* A process may be in /proc and yet not among the tasks that the kernel lets programs walk. */
+static int none_found(const struct session *s, struct err *err)
+{
+	const struct capture_opts *o = s->opts;
+	size_t cnt = o->pid_cnt + o->tid_cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t id = i < o->pid_cnt ? o->pids[i] : o->tids[i - o->pid_cnt];
+
+		if (is_there(id))
+			return err_set(
+				err, -ESRCH,
+				"%s %u is there, but the kernel's task iterator does not show "
+				"it (or it has just died): it cannot be watched",
+				i < o->pid_cnt ? "process" : "thread", id);
+	}
+	return err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
 }
 
 /* First the processes and their code, then the threads, so that the stacks of sleepers can be walked. */
@@ -189,35 +277,75 @@ static int take_census(struct session *s, struct err *err)
 		rc = kernel__census(s->kernel, CENSUS_OPEN, err);
 	if (!rc)
 		rc = kernel__consume(s->kernel, err);
-	if (!rc && !s->events.process_cnt)
-		rc = err_set(err, -ESRCH, "the targets are gone: no thread was found to watch");
+	if (!rc && !s->events.process_cnt && !s->opts->cgroup_cnt)
+		rc = none_found(s, err);
 	return rc;
+}
+
+static void *detach(void *kernel)
+{
+	kernel__close(kernel);
+	return NULL;
+}
+
+/* Nothing more is wanted from the kernel. It waits there for programs to end on all CPUs, once for each of them:
+ * time in which addresses can get their names. */
+static void begin_detach(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->detaching || !s->kernel)
+		return;
+	s->detaching = !pthread_create(&s->detacher, NULL, detach, s->kernel);
+	if (s->detaching)
+		s->kernel = NULL;
+}
+
+static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
+			  struct kallsyms_sieve *sieve)
+{
+	struct session *s = ctx;
+
+	return s->kernel ? kernel_symbols_sieve(s->kernel, wanted, cnt, sieve) : -ENOTSUP;
 }
 
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
 {
 	struct session *s = xzalloc(sizeof(*s));
-	struct sym_opts sym_opts = { .debuginfod = true };
+	struct sym_opts sym_opts = { .debuginfod = true, .lines = opts->lines };
 	int rc;
 
 	s->opts = opts;
+	phases_begin(opts->phases, "sandboxes");
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
+	s->cgroups = cgroups__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
 		return rc;
 	}
 	sym_opts.sandbox = s->sandbox;
+	sym_opts.kernel_symbols = kernel_symbols;
+	sym_opts.kernel_done = begin_detach;
+	sym_opts.kernel_ctx = s;
+	sym_opts.one_process = is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->events.process_seen = process_seen;
 	s->events.process_ended = process_ended;
+	s->events.cgroup_seen = cgroup_seen;
+	s->events.moved_in = moved_in;
 	s->events.ctx = s;
 	s->events.keep_intervals = opts->keep_intervals;
-	if (opts->sink != SINK_SUMS)
+	if (opts->sink == SINK_BOTH || (opts->sink == SINK_INTERVALS && !opts->slice_ns))
 		s->events.sums = interval_sums__new(opts->per_thread);
+	if (opts->slice_ns)
+		s->events.sliced = interval_sums__new(opts->per_thread);
+	next_phase(s, "compile rows");
 	prepare(s);
+	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
+	next_phase(s, "census");
 	if (!rc)
 		rc = take_census(s, err);
 	if (rc) {
@@ -233,6 +361,8 @@ static void open_window(struct session *s)
 	s->window.start_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_AHEAD_NS;
 	s->realtime_ns = clock_ns(CLOCK_REALTIME) + OPEN_AHEAD_NS;
 	s->window.end_ns = s->opts->duration_ns ? s->window.start_ns + s->opts->duration_ns : ~0ULL;
+	if (s->events.sliced)
+		interval_sums__slice(s->events.sliced, s->window.start_ns, s->opts->slice_ns);
 	kernel__set_window(s->kernel, &s->window);
 }
 
@@ -252,25 +382,20 @@ static bool targets_alive(const struct session *s)
 {
 	if (s->opts->all)
 		return true;
+	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
+		if (!access(s->opts->cgroups[i].dir, F_OK))
+			return true;
 	for (size_t i = 0; i < s->opts->pid_cnt + s->opts->tid_cnt; i++) {
 		uint32_t id = i < s->opts->pid_cnt ? s->opts->pids[i] :
 						     s->opts->tids[i - s->opts->pid_cnt];
-		char *path = xasprintf("/proc/%u", id);
-		bool there = !access(path, F_OK);
 
-		free(path);
-		if (there)
+		if (is_there(id))
 			return true;
 	}
 	/* children may outlive the targets */
-	for (size_t i = 0; i < s->events.process_cnt; i++) {
-		char *path = xasprintf("/proc/%u", s->events.processes[i].event.tgid);
-		bool there = !s->events.processes[i].ended && !access(path, F_OK);
-
-		free(path);
-		if (there)
+	for (size_t i = 0; i < s->events.process_cnt; i++)
+		if (!s->events.processes[i].ended && is_there(s->events.processes[i].event.tgid))
 			return true;
-	}
 	return false;
 }
 
@@ -315,8 +440,17 @@ static int close_window(struct session *s, struct err *err)
 
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
+	next_phase(s, "closing census");
+	kernel__cost(s->kernel, &s->cost);
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : kernel__consume(s->kernel, err);
+}
+
+/* Finds the stacks of threads that were moved into a watched cgroup. */
+static int take_late_census(struct session *s, struct err *err)
+{
+	s->moved = false;
+	return take_census(s, err);
 }
 
 int session__run(struct session *s, const struct session_watch *w, struct err *err)
@@ -327,6 +461,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 	uint64_t now_ns, ticked_ns = 0;
 	int rc;
 
+	next_phase(s, "window");
 	open_window(s);
 	rc = tell_opened(s, w, err);
 	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
@@ -336,6 +471,8 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (!rc)
 			rc = harvest_if_due(&s->harvest, s->kernel, &s->events,
 					    s->opts->sink != SINK_INTERVALS, err);
+		if (!rc && s->moved)
+			rc = take_late_census(s, err);
 		look_for_end(s, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
@@ -352,16 +489,17 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 static void fill_header(struct session *s, struct header *h)
 {
 	struct rusage usage = { 0 };
-	struct cp_cost cost;
+	const struct cp_cost cost = s->cost;
 
-	kernel__cost(s->kernel, &cost);
 	getrusage(RUSAGE_SELF, &usage);
 	h->window_start_ns = s->window.start_ns;
 	h->window_end_ns = s->window.end_ns;
 	h->realtime_ns = s->realtime_ns;
+	h->slice_ns = s->opts->slice_ns;
 	h->sample_period_ns = kernel__sample_period_ns(s->kernel);
 	h->switch_cnt = cost.switches;
 	h->target_switch_cnt = cost.target_switches;
+	h->recalled_cnt = cost.recalled;
 	h->bpf_sampled_cnt = cost.timed_calls;
 	if (cost.timed_calls)
 		h->bpf_ns = (uint64_t)((double)cost.timed_ns / (double)cost.timed_calls *
@@ -378,27 +516,57 @@ static void fill_header(struct session *s, struct header *h)
 		h->flags |= HEADER_HAS_INTERVALS;
 }
 
+/* --verify: what the kernel programs remember of kernel stacks is what the kernel unwinds. */
+static int compare_recalled(const struct session *s, struct err *err)
+{
+	const struct cp_cost cost = s->cost;
+
+	if (!cost.recalled_wrong)
+		return 0;
+	return err_set(err, -EIO,
+		       "%" PRIu64 " of %" PRIu64
+		       " remembered kernel stacks differ from what the kernel unwinds",
+		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
+}
+
+static void end_detach(struct session *s)
+{
+	if (s->detaching)
+		pthread_join(s->detacher, NULL);
+	s->detaching = false;
+	kernel__close(s->kernel);
+	s->kernel = NULL;
+}
+
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
 	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
 	struct profile *p = profile__new();
+	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
 
+	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
 		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.keys, &in.values,
 				    &in.sum_cnt, err);
-	if (s->opts->sink == SINK_INTERVALS)
-		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
-	else if (!rc && s->opts->sink == SINK_BOTH)
+	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
+	if (!rc && s->opts->sink == SINK_BOTH)
+		rc = compare_recalled(s, err);
+	if (s->events.sliced)
+		in.sum_cnt = interval_sums__get(s->events.sliced, &in.keys, &in.values);
+	else if (s->opts->sink == SINK_INTERVALS)
+		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events +=
 		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
 	fill_header(s, &p->header);
-	p->header.hook_sid = profile__string(p, "switch");
+	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
+	next_phase(s, "names and profile");
 	if (!rc)
 		rc = result_build(&in, p, err);
+	note_helpers(s);
 	if (rc) {
 		profile__free(p);
 		return rc;
@@ -409,33 +577,17 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 
 void session__put_raw(const struct session *s, struct buf *out)
 {
-	static const char *const words[] = { "?",      "census", "out",	   "in",
-					     "wakeup", "born",	 "sample", "close" };
-
-	buf_printf(out, "window %" PRIu64 " %" PRIu64 "\n", (uint64_t)s->window.start_ns,
-		   (uint64_t)s->window.end_ns);
-	for (size_t i = 0; i < s->events.raw_cnt; i++) {
-		const struct cp_event_raw *e = &s->events.raws[i];
-
-		buf_printf(out, "event %u %s %" PRIu64 " %u %u %u %u %" PRIu64 "\n", e->tid,
-			   words[e->raw < ARRAY_CNT(words) ? e->raw : 0], (uint64_t)e->now_ns,
-			   e->value, e->preempt, e->on_rq, e->sched_delayed, (uint64_t)e->ran_ns);
-	}
-	for (size_t i = 0; i < s->events.thread_cnt; i++) {
-		const struct cp_event_thread *t = &s->events.threads[i];
-
-		buf_printf(out, "books %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", t->tid,
-			   (uint64_t)t->running_ns, (uint64_t)t->runnable_ns,
-			   (uint64_t)t->blocked_ns);
-	}
+	raw_events_put(&s->events, &s->window, out);
 }
 
 void session__close(struct session *s)
 {
 	if (!s)
 		return;
-	kernel__close(s->kernel);
+	next_phase(s, "detach");
+	end_detach(s);
 	spaces__free(s->spaces);
+	cgroups__free(s->cgroups);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);

@@ -3,22 +3,18 @@
 #include "user/capture/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "symbolize/maps.h"
-#include "symbolize/rows_remote.h"
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
 #include "user/base/slots.h"
 #include "user/capture/grace.h"
+#include "user/capture/row_files.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
@@ -28,19 +24,6 @@ enum {
 	ROWS_UNIT_SHIFT = 6,
 	BLOCKS_UNIT_SHIFT = 4,
 	QUIET_NS = 1000000000,
-};
-
-/* A file that somebody maps; the vdso is the one with inode 0. */
-struct rows_file {
-	uint64_t dev, inode, size_bytes;
-	int64_t mtime_ns;
-	struct row_table table; /* rows and blocks freed once they are in the arrays */
-	uint32_t row, block;	/* where */
-	uint32_t space_cnt;	/* spaces whose mappings point to it */
-	uint32_t last_space;	/* the newest of them */
-	bool placed;
-	bool failed;
-	bool evicted; /* this element can hold another file */
 };
 
 /* An address space whose range the kernel may have. */
@@ -54,12 +37,7 @@ struct space {
 };
 
 struct spaces {
-	struct sandbox *sandbox; /* where files are parsed; NULL if there is none */
-	struct rows_file *files;
-	size_t file_cnt, file_cap;
-	uint32_t *evicted; /* elements of files that can hold another */
-	size_t evicted_cnt, evicted_cap;
-	struct index file_index;
+	struct row_files *files;
 	struct spaces_sizes sizes;
 	uint64_t *rows;
 	uint32_t *blocks;
@@ -75,35 +53,19 @@ struct spaces {
 	struct spaces_stats stats;
 };
 
-static const sandbox_handler handlers[SANDBOX_KIND_MAX] = { [SANDBOX_ROWS] = rows_sandbox_handler };
-
 struct spaces *spaces__new(void)
 {
 	struct spaces *s = xzalloc(sizeof(*s));
 
-	if (sandbox_open(handlers, &s->sandbox, NULL))
-		s->sandbox = NULL; /* files then have no rows, which the statistics show */
+	s->files = row_files__new();
 	return s;
-}
-
-/* A sandbox that could not be made is tried again with each file. */
-static int compile(struct spaces *s, int fd, struct row_table *ret)
-{
-	int rc = s->sandbox ? 0 : sandbox_open(handlers, &s->sandbox, NULL);
-
-	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
 }
 
 void spaces__free(struct spaces *s)
 {
 	if (!s)
 		return;
-	sandbox_close(s->sandbox);
-	for (size_t i = 0; i < s->file_cnt; i++)
-		rows_free(&s->files[i].table);
-	free(s->files);
-	free(s->evicted);
-	index_free(&s->file_index);
+	row_files__free(s->files);
 	for (size_t i = 0; i < s->cnt; i++)
 		free(s->list[i].files);
 	free(s->list);
@@ -114,28 +76,6 @@ void spaces__free(struct spaces *s)
 	free(s);
 }
 
-/* The file behind a mapping: through map_files, which is the mapped file itself whatever became of its
- * path; else by path inside the process's root, if it is still the same file. */
-static int open_mapped(pid_t pid, const struct maps_entry *e)
-{
-	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
-			       (unsigned long)e->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -144,73 +84,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* An element for a new file: one that an evicted file had, or another. */
-static uint32_t file_element(struct spaces *s)
-{
-	if (s->evicted_cnt)
-		return s->evicted[--s->evicted_cnt];
-	s->files = xgrow(s->files, &s->file_cap, s->file_cnt + 1, sizeof(*s->files));
-	return (uint32_t)s->file_cnt++;
-}
-
-static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
-{
-	uint64_t started_ns = now_ns();
-	uint32_t at = file_element(s);
-	struct rows_file *f = &s->files[at];
-	int rc;
-
-	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
-	f->size_bytes = (uint64_t)st->st_size;
-	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	rc = fd < 0 ? rows_compile_vdso(&f->table, NULL) : compile(s, fd, &f->table);
-	f->failed = rc != 0;
-	s->stats.file_cnt++;
-	s->stats.failed_file_cnt += f->failed;
-	s->stats.compile_ns += now_ns() - started_ns;
-	index_add(&s->file_index, hash, at);
-	return at;
-}
-
-static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
-{
-	int64_t mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	uint64_t hash = hash_pair(st->st_dev, st->st_ino);
-	struct index_iter it = index_find(&s->file_index, hash);
-
-	for (; index_hit(&s->file_index, &it); index_next(&s->file_index, &it)) {
-		const struct rows_file *f = &s->files[it.elem];
-
-		if (!f->evicted && f->dev == st->st_dev && f->inode == st->st_ino &&
-		    f->mtime_ns == mtime_ns && f->size_bytes == (uint64_t)st->st_size)
-			return it.elem;
-	}
-	return add_file(s, st, fd, hash);
-}
-
-/* The file of an executable mapping as an index into files, or -1: memory without rows. */
-static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
-{
-	struct stat st = { 0 };
-	int64_t file = -1;
-	int fd;
-
-	if (!strcmp(e->path, "[vdso]"))
-		return find_file(s, &st, -1);
-	if (!e->inode)
-		return -1;
-	fd = open_mapped(pid, e);
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		file = find_file(s, &st, fd);
-	close(fd);
-	return file;
-}
-
 void spaces__without_rows(struct spaces *s)
 {
 	s->without_rows = true;
+}
+
+void spaces__together(struct spaces *s)
+{
+	row_files__together(s->files);
 }
 
 void spaces__prepare(struct spaces *s, pid_t pid)
@@ -219,12 +100,14 @@ void spaces__prepare(struct spaces *s, pid_t pid)
 
 	if (maps_read(&maps, pid, NULL))
 		return;
+	row_files__prepare(s->files, true);
 	for (size_t i = 0; i < maps.cnt; i++) {
 		if (!(maps.entries[i].perms & MAPS_EXEC))
 			continue;
-		file_of(s, pid, &maps.entries[i]);
+		row_files__of(s->files, pid, &maps.entries[i]);
 		s->prepared_mapping_cnt++;
 	}
+	row_files__prepare(s->files, false);
 	maps_free(&maps);
 }
 
@@ -239,12 +122,9 @@ static uint32_t power_of_two(uint64_t need, uint32_t least)
 
 struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max)
 {
-	uint64_t row_cnt = 0, block_cnt = 0;
+	uint64_t row_cnt, block_cnt;
 
-	for (size_t i = 0; i < s->file_cnt; i++) {
-		row_cnt += s->files[i].table.row_cnt;
-		block_cnt += s->files[i].table.block_cnt + 1;
-	}
+	row_files__count(s->files, &row_cnt, &block_cnt);
 	return (struct spaces_sizes){
 		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
 		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
@@ -252,6 +132,17 @@ struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_m
 					    process_cnt_max ? power_of_two(process_cnt_max, 1) :
 							      MAPPINGS_MIN),
 	};
+}
+
+bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes)
+{
+	uint64_t row_cnt, block_cnt;
+
+	row_files__settle(s->files);
+	row_files__count(s->files, &row_cnt, &block_cnt);
+	/* and for code that comes later */
+	return row_cnt + ROWS_MIN / 4 <= sizes->row_cnt &&
+	       block_cnt + BLOCKS_MIN / 4 <= sizes->block_cnt;
 }
 
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
@@ -298,12 +189,12 @@ static int place(struct spaces *s, struct rows_file *f)
 	return 0;
 }
 
-/* A file that no space points to leaves the arrays, and is compiled again when somebody maps it again. */
+/* A file that no space points to leaves the arrays. */
 static void evict_files(struct spaces *s)
 {
-	for (size_t i = 0; i < s->file_cnt; i++) {
-		struct rows_file *f = &s->files[i];
+	struct rows_file *f;
 
+	for (size_t i = 0; (f = row_files__at(s->files, i)); i++) {
 		if (!f->placed || f->space_cnt)
 			continue;
 		slots_give(&s->row_slots, f->row >> ROWS_UNIT_SHIFT,
@@ -311,12 +202,7 @@ static void evict_files(struct spaces *s)
 		slots_give(&s->block_slots, f->block >> BLOCKS_UNIT_SHIFT,
 			   units(f->table.block_cnt + 1, BLOCKS_UNIT_SHIFT));
 		s->stats.row_cnt -= f->table.row_cnt;
-		s->stats.evicted_file_cnt++;
-		rows_free(&f->table);
-		*f = (struct rows_file){ .evicted = true };
-		s->evicted =
-			xgrow(s->evicted, &s->evicted_cap, s->evicted_cnt + 1, sizeof(*s->evicted));
-		s->evicted[s->evicted_cnt++] = (uint32_t)i;
+		row_files__evict(s->files, i);
 	}
 }
 
@@ -354,7 +240,7 @@ static void free_space(struct spaces *s, struct space *space)
 {
 	slots_give(&s->mapping_slots, space->mapping, space->mapping_cnt);
 	for (size_t i = 0; i < space->file_cnt; i++)
-		s->files[space->files[i]].space_cnt--;
+		row_files__at(s->files, space->files[i])->space_cnt--;
 	free(space->files);
 	s->ended_cnt--;
 	s->ended_mapping_cnt -= space->mapping_cnt;
@@ -415,15 +301,15 @@ static bool set_base(const struct row_table *t, const struct maps_entry *e, stru
 	return false;
 }
 
-static void point_to_file(struct spaces *s, struct space *space, uint32_t file)
+static void point_to_file(struct space *space, struct rows_file *f, uint32_t file)
 {
-	if (s->files[file].last_space == space->number)
+	if (f->last_space == space->number)
 		return;
-	s->files[file].last_space = space->number;
+	f->last_space = space->number;
 	space->files =
 		xgrow(space->files, &space->file_cap, space->file_cnt + 1, sizeof(*space->files));
 	space->files[space->file_cnt++] = file;
-	s->files[file].space_cnt++;
+	f->space_cnt++;
 }
 
 /* Code of a file without room has no rows; the rest of the process keeps its own. */
@@ -431,8 +317,8 @@ static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid
 				      const struct maps_entry *e)
 {
 	struct cp_mapping m = { .start = e->start, .end = e->end };
-	int64_t file = file_of(s, pid, e);
-	struct rows_file *f = file < 0 ? NULL : &s->files[file];
+	int64_t file = row_files__of(s->files, pid, e);
+	struct rows_file *f = file < 0 ? NULL : row_files__at(s->files, (size_t)file);
 
 	if (!f)
 		return m;
@@ -440,7 +326,7 @@ static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid
 		s->stats.no_room_cnt++;
 	if (!f->placed || !set_base(&f->table, e, &m))
 		return m;
-	point_to_file(s, space, (uint32_t)file);
+	point_to_file(space, f, (uint32_t)file);
 	m.row = f->row;
 	m.row_cnt = f->table.row_cnt;
 	m.block = f->block;
@@ -508,6 +394,7 @@ struct spaces_stats spaces__stats(const struct spaces *s)
 {
 	struct spaces_stats stats = s->stats;
 
+	stats.files = row_files__stats(s->files);
 	stats.mapping_cnt = s->mapping_slots.cnt - s->mapping_slots.free_cnt;
 	return stats;
 }

@@ -13,6 +13,7 @@
 #include "bpf/events.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/err.h"
+#include "user/capture/row_files.h"
 
 struct spaces;
 
@@ -27,11 +28,16 @@ void spaces__free(struct spaces *s); /* NULL is fine */
 /* Walks go by frame pointers: from here on nothing is compiled, and nothing lies in the arrays. */
 void spaces__without_rows(struct spaces *s);
 
-/* Before the arrays exist: compiles what pid maps. A process that is gone is not an error (counted). */
+/* All that is prepared is the code of one process: one worker may read all of its files. */
+void spaces__together(struct spaces *s);
+/* Before the arrays exist: starts to compile what pid maps, and does not wait for it. A process that is gone is not
+ * an error (counted). */
 void spaces__prepare(struct spaces *s, pid_t pid);
 /* Room for what was prepared, and for as much again that may come; for process_cnt_max executable mappings at
- * least (0 = the default). */
+ * least (0 = the default). What is still being compiled is estimated by the size of the file's unwind section. */
 struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max);
+/* Waits for what is being compiled. False: it needs more room than sizes have, look at spaces__sizes again. */
+bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes);
 /* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
 		 uint32_t *blocks, struct cp_mapping *mappings);
@@ -49,9 +55,9 @@ void spaces__hold(struct spaces *s, uint32_t space);
 bool spaces__drop(struct spaces *s, uint32_t space);
 
 struct spaces_stats {
-	uint32_t file_cnt, failed_file_cnt, evicted_file_cnt, row_cnt, mapping_cnt, publish_cnt;
+	struct row_files_stats files;
+	uint32_t row_cnt, mapping_cnt, publish_cnt;
 	uint32_t no_room_cnt; /* mappings whose file found no room for its rows */
-	uint64_t compile_ns;
 };
 struct spaces_stats spaces__stats(const struct spaces *s);
 

@@ -86,15 +86,31 @@ static int put_text(const struct profile *p, const struct output_opts *o, const 
 int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err)
 {
 	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
-	int rc = o->path ? writer__save(p, o->path, mode(o), err) : 0;
-	bool saved = o->path && !rc;
+	bool saved;
+	int rc;
 
+	phases_begin(o->phases, "compress and write");
+	rc = o->path ? writer__save(p, o->path, mode(o), err) : 0;
+	saved = o->path && !rc;
+	if (svg)
+		phases_begin(o->phases, "picture");
 	if (!rc && svg)
 		rc = picture__save(p, svg, mode(o), err);
+	phases_begin(o->phases, "summary");
 	if (!rc)
 		rc = put_text(p, o, svg, err);
 	if (rc && saved)
 		err_prefix(err, "the profile is written, but");
 	free(svg);
 	return rc;
+}
+
+void capture_output__put_phases(struct phases *phases)
+{
+	struct buf text = { 0 };
+
+	phases_end(phases);
+	phases_put(phases, &text);
+	fputs(buf_str(&text), stderr);
+	buf_free(&text);
 }

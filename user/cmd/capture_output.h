@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "user/base/err.h"
+#include "user/base/phases.h"
 #include "user/cmd/folded_form.h"
 #include "user/model/profile.h"
 
@@ -17,10 +18,13 @@ struct output_opts {
 	bool summary;	  /* printed, with the names of the files */
 	bool folded;	  /* printed instead of the summary */
 	struct folded_form form;
+	struct phases *phases; /* what writing costs; NULL = nobody asks */
 };
 
 /* Is there anything in the way of the files? For a look before a long capture: 0, or -EEXIST, ... */
 int capture_output__check(const struct output_opts *o, struct err *err);
 int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err);
+/* Ends the last phase and prints what all of them cost, to standard error. NULL is fine. */
+void capture_output__put_phases(struct phases *phases);
 
 #endif

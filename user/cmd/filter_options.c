@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/analysis/selection.h"
 #include "user/analysis/stackfilter.h"
 #include "user/base/buf.h"
 #include "user/base/num.h"
@@ -22,6 +23,67 @@ static void put_amount(const struct profile *p, uint64_t v, struct buf *out)
 	}
 }
 
+static void say_dropped(const struct profile *p, const char *who, uint64_t dropped, uint64_t kept)
+{
+	struct buf line = { 0 };
+
+	buf_printf(&line, "%s dropped ", who);
+	put_amount(p, dropped, &line);
+	buf_puts(&line, " and kept ");
+	put_amount(p, kept, &line);
+	fprintf(stderr, "causeprof: %s\n", buf_str(&line));
+	buf_free(&line);
+}
+
+static int parse_time(const struct opt_list *words, const char *option, bool *has, uint64_t *ns,
+		      struct err *err)
+{
+	*has = words->cnt;
+	if (!words->cnt || !parse_duration_ns(words->items[words->cnt - 1], 1000000000, ns, err))
+		return 0;
+	err_prefix(err, "--%s", option);
+	return -EINVAL;
+}
+
+static void say_widened(const struct selection_report *r)
+{
+	struct buf line = { 0 };
+
+	buf_puts(&line, "slices are taken whole: from ");
+	buf_put_duration(&line, r->since_ns);
+	buf_puts(&line, " to ");
+	buf_put_duration(&line, r->until_ns);
+	fprintf(stderr, "causeprof: %s\n", buf_str(&line));
+	buf_free(&line);
+}
+
+static int select_part(struct profile *p, const struct filter_options *f, struct err *err)
+{
+	struct selection s = { .comm = f->comm, .cgroup = f->cgroup, .pid = (uint32_t)f->pid };
+	struct selection_report report;
+	int rc = parse_time(&f->since, "since", &s.has_since, &s.since_ns, err);
+
+	if (!rc)
+		rc = parse_time(&f->until, "until", &s.has_until, &s.until_ns, err);
+	if (!rc)
+		rc = selection_apply(p, &s, &report, err);
+	if (rc || selection_is_all(&s))
+		return rc;
+	if (!report.kept)
+		return err_set(err, -ENODATA, "the selection has no time in it");
+	if (report.widened)
+		say_widened(&report);
+	if (report.dropped)
+		say_dropped(p, "the selection", report.dropped, report.kept);
+	return 0;
+}
+
+bool filter_options_any(const struct filter_options *f)
+{
+	return f->only.cnt || f->without.cnt || f->base || f->max_depth || f->comm || f->cgroup ||
+	       f->pid || f->since.cnt || f->until.cnt;
+}
+
 int filter_profile(struct profile *p, const struct filter_options *f, struct err *err)
 {
 	const struct stackfilter filter = { .only = f->only.items,
@@ -30,20 +92,16 @@ int filter_profile(struct profile *p, const struct filter_options *f, struct err
 					    .without_cnt = f->without.cnt,
 					    .base = f->base,
 					    .max_depth = (uint32_t)f->max_depth };
-	struct stackfilter_report report;
-	struct buf line = { 0 };
-	int rc = stackfilter_apply(p, &filter, &report, err);
+	struct stackfilter_report report = { 0 };
+	int rc = select_part(p, f, err);
 
+	if (!rc)
+		rc = stackfilter_apply(p, &filter, &report, err);
 	if (rc || (!report.dropped && !report.dropped_interval_cnt))
 		return rc;
 	if (!p->sums.cnt && !p->intervals.cnt)
 		return err_set(err, -ENODATA, "the filters dropped every stack");
-	buf_puts(&line, "filters dropped ");
-	put_amount(p, report.dropped, &line);
-	buf_puts(&line, " and kept ");
-	put_amount(p, report.kept, &line);
-	fprintf(stderr, "causeprof: %s\n", buf_str(&line));
-	buf_free(&line);
+	say_dropped(p, "filters", report.dropped, report.kept);
 	return 0;
 }
 
@@ -51,4 +109,6 @@ void filter_options_free(struct filter_options *f)
 {
 	opt_list_free(&f->only);
 	opt_list_free(&f->without);
+	opt_list_free(&f->since);
+	opt_list_free(&f->until);
 }

@@ -15,8 +15,8 @@
 #include "user/cmd/stack_names.h"
 #include "user/store/format.h"
 
-const char *const flame_by_words[] = { "nothing", "lane",    "class", "thread",
-				       "process", "request", NULL };
+const char *const flame_by_words[] = { "nothing", "lane",   "class",	 "thread", "process",
+				       "request", "cgroup", "container", NULL };
 
 int class_filter_parse(const char *word, struct class_filter *ret, struct err *err)
 {
@@ -191,6 +191,7 @@ void flame_fill__profile(struct flame_fill *f, const struct profile *p)
 		[FLAME_BY_NOTHING] = FOLD_ROOT_COMM,	[FLAME_BY_LANE] = FOLD_ROOT_COMM,
 		[FLAME_BY_CLASS] = FOLD_ROOT_COMM,	[FLAME_BY_THREAD] = FOLD_ROOT_THREAD,
 		[FLAME_BY_PROCESS] = FOLD_ROOT_PROCESS, [FLAME_BY_GATE] = FOLD_ROOT_GATE,
+		[FLAME_BY_CGROUP] = FOLD_ROOT_CGROUP,	[FLAME_BY_CONTAINER] = FOLD_ROOT_CONTAINER,
 	};
 	struct fold_opts opts = {
 		.kinds = FOLD_KINDS_ALL,
@@ -236,16 +237,19 @@ static int fill_profile(struct flame_fill *f, const struct profile *p, const cha
 int flame_fill__file(struct flame_fill *f, const char *path, const struct source_options *source,
 		     struct err *err)
 {
+	bool part = f->part && filter_options_any(f->part);
 	struct input *in = NULL;
 	struct profile *p = NULL;
 	int rc = input_open(path, &in, err);
 
 	if (rc)
 		return rc;
-	if (source->from ? !strcmp(source->from, "folded") : is_folded(in)) {
+	if (!part && (source->from ? !strcmp(source->from, "folded") : is_folded(in))) {
 		rc = fill_folded(f, in, err);
 	} else {
 		rc = source_read(in, path, source, &p, err);
+		if (!rc && part)
+			rc = filter_profile(p, f->part, err);
 		rc = rc ? rc : fill_profile(f, p, path, err);
 	}
 	if (!f->kept)

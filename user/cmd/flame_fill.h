@@ -9,6 +9,7 @@
 #include "flamegraph/folded.h"
 #include "flamegraph/picture.h"
 #include "user/base/err.h"
+#include "user/cmd/filter_options.h"
 #include "user/cmd/profile_source.h"
 #include "user/model/profile.h"
 
@@ -20,6 +21,8 @@ enum flame_by {
 	FLAME_BY_THREAD, /* "comm-PID/TID" */
 	FLAME_BY_PROCESS,
 	FLAME_BY_GATE, /* the request gate */
+	FLAME_BY_CGROUP,
+	FLAME_BY_CONTAINER,
 };
 
 extern const char *const flame_by_words[]; /* for OPT_CHOICE, in the order of the enum */
@@ -36,6 +39,7 @@ struct flame_fill {
 	/* chosen by the caller */
 	struct flame_tree *tree;
 	struct class_filter filter;
+	const struct filter_options *part; /* of profiles; NULL = all */
 	enum flame_by by;
 	enum folded_counts counts;
 	int default_cls; /* of folded text that does not tell it: enum flame_class */

@@ -22,10 +22,16 @@ struct report_opts {
 void report__put_threads(const struct profile *p, const struct report_opts *o, struct buf *out);
 /* Time by stack as an indented tree, most time first. */
 void report__put_tree(const struct profile *p, const struct report_opts *o, struct buf *out);
-/* Unnamed frames and unfinished stacks by reason and file. */
+/* Unnamed frames and unfinished stacks by reason and file, with what was tried. */
 void report__put_unknown(const struct profile *p, const struct report_opts *o, struct buf *out);
+/* One line a slice of time, the bar showing running time. */
+void report__put_slices(const struct profile *p, struct buf *out);
+/* A member "slices" of the object at hand. */
+void report__json_slices(const struct profile *p, struct json *j);
 /* Everything as one JSON object; the tree only if asked for. */
 void report__put_json(const struct profile *p, const struct report_opts *o, struct buf *out);
+/* A member "unnamed" of the object at hand. */
+void report__json_unnamed(const struct profile *p, struct json *j);
 /* A member "tree" of the object at hand. */
 void report__json_tree(const struct profile *p, const struct report_opts *o, struct json *j);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "user/analysis/totals.h"
-#include "user/analysis/unnamed.h"
 #include "user/base/mem.h"
+#include "user/model/container.h"
 #include "user/cmd/report.h"
 
 static void put_str(struct json *j, const struct profile *p, const char *key, uint32_t sid)
@@ -123,6 +123,25 @@ static void put_losses(struct json *j, const struct profile *p)
 	json_end_array(j);
 }
 
+/* What is only told where it differs from what everybody has. */
+static void put_inside(struct json *j, const struct profile *p, const struct thread *t)
+{
+	const struct process *pr = &p->processes.items[t->process];
+	const char *cgroup = profile__str(p, pr->cgroup_sid);
+	struct buf container = { 0 };
+
+	if (t->ns_tid && t->ns_tid != t->tid)
+		json_u64(j, "tid_inside", t->ns_tid);
+	if (pr->ns_pid && pr->ns_pid != pr->pid)
+		json_u64(j, "pid_inside", pr->ns_pid);
+	if (*cgroup && strcmp(cgroup, "/")) {
+		json_str(j, "cgroup", cgroup);
+		if (container_name(cgroup, &container))
+			json_str(j, "container", buf_str(&container));
+	}
+	buf_free(&container);
+}
+
 static void put_threads(struct json *j, const struct profile *p)
 {
 	json_begin_array(j, "threads");
@@ -132,6 +151,7 @@ static void put_threads(struct json *j, const struct profile *p)
 		json_begin_object(j, NULL);
 		json_u64(j, "tid", t->tid);
 		json_u64(j, "pid", p->processes.items[t->process].pid);
+		put_inside(j, p, t);
 		json_str(j, "name", profile__str(p, t->comm_sid));
 		json_u64(j, "lifetime_ns", t->last_ns - t->first_ns);
 		json_u64(j, "running_ns", t->running_ns);
@@ -213,28 +233,6 @@ static void put_stacks(struct json *j, const struct profile *p, const struct rep
 	fold_free(&f);
 }
 
-static void put_unnamed(struct json *j, const struct profile *p)
-{
-	struct unnamed *items;
-	size_t cnt = unnamed_list(p, &items);
-
-	json_begin_array(j, "unnamed");
-	for (size_t i = 0; i < cnt; i++) {
-		const struct unnamed *u = &items[i];
-
-		json_begin_object(j, NULL);
-		json_str(j, "reason",
-			 u->mark_sid ? profile__str(p, u->mark_sid) : model_name_reason(u->reason));
-		put_str(j, p, "file", u->file_sid);
-		json_u64(j, "frame_cnt", u->frame_cnt);
-		json_u64(j, "lowest_addr", u->first_addr);
-		json_u64(j, "ns", u->ns);
-		json_end_object(j);
-	}
-	json_end_array(j);
-	free(items);
-}
-
 void report__put_json(const struct profile *p, const struct report_opts *o, struct buf *out)
 {
 	struct totals t;
@@ -249,7 +247,9 @@ void report__put_json(const struct profile *p, const struct report_opts *o, stru
 	put_losses(&j, p);
 	put_stacks(&j, p, o, t.sample_cnt);
 	put_threads(&j, p);
-	put_unnamed(&j, p);
+	report__json_unnamed(p, &j);
+	if (p->header.slice_ns)
+		report__json_slices(p, &j);
 	if (o->tree)
 		report__json_tree(p, o, &j);
 	json_end_object(&j);

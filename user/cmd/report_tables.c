@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of threads and of unnamed frames; see report.h. */
+/* The table of threads; see report.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/analysis/unnamed.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 #include "user/cmd/columns_text.h"
@@ -45,6 +44,10 @@ static void put_flags(const struct thread *t, struct buf *out)
 	};
 	const char *separator = "  ";
 
+	if (t->ns_tid && t->ns_tid != t->tid) {
+		buf_printf(out, "%s%" PRIu32 " inside", separator, t->ns_tid);
+		separator = ", ";
+	}
 	for (size_t i = 0; i < ARRAY_CNT(flags); i++) {
 		if (!(t->flags & flags[i].flag))
 			continue;
@@ -98,38 +101,4 @@ void report__put_threads(const struct profile *p, const struct report_opts *o, s
 	for (size_t i = 0; i < cnt; i++)
 		put_thread(p, ranks[i].t, out);
 	free(ranks);
-}
-
-void report__put_unknown(const struct profile *p, const struct report_opts *o, struct buf *out)
-{
-	struct unnamed *items;
-	size_t cnt = unnamed_list(p, &items);
-	uint64_t all_ns = 0;
-
-	for (size_t i = 0; i < p->sums.cnt; i++)
-		all_ns += p->sums.items[i].ns;
-	if (!cnt)
-		buf_puts(out, "every frame has a name and every stack its root\n");
-	else
-		buf_printf(out, "%9s%8s%8s  %s\n", "time", "share", "frames",
-			   "reason, file, lowest address");
-	for (size_t i = 0; i < cnt; i++) {
-		const struct unnamed *u = &items[i];
-		struct buf text = { 0 };
-
-		put_duration_right(out, u->ns, TIME_COLS);
-		put_share(out, u->ns, all_ns, 8);
-		buf_printf(out, "%8" PRIu64 "  ", u->frame_cnt);
-		if (u->mark_sid)
-			buf_puts(&text, profile__str(p, u->mark_sid));
-		else
-			buf_printf(&text, "%s %s 0x%" PRIx64,
-				   *model_name_reason(u->reason) ? model_name_reason(u->reason) :
-								   "[unknown]",
-				   u->file_sid ? profile__str(p, u->file_sid) : "-", u->first_addr);
-		put_cut(out, buf_str(&text), o->width_cols > 47 ? o->width_cols - 27 : 20);
-		buf_putc(out, '\n');
-		buf_free(&text);
-	}
-	free(items);
 }

@@ -11,6 +11,7 @@
 #include "user/analysis/totals.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
+#include "user/model/container.h"
 #include "user/cmd/columns_text.h"
 
 enum {
@@ -54,6 +55,17 @@ static void put_value(struct screen *s, uint64_t v, size_t cols)
 	buf_free(&text);
 }
 
+static void put_container(const struct profile *p, const struct process *pr, struct buf *out)
+{
+	struct buf name = { 0 };
+
+	if (container_name(profile__str(p, pr->cgroup_sid), &name)) {
+		buf_puts(out, ", container ");
+		put_cut(out, buf_str(&name), 32);
+	}
+	buf_free(&name);
+}
+
 static void put_processes(const struct profile *p, struct buf *out)
 {
 	size_t cnt;
@@ -62,7 +74,11 @@ static void put_processes(const struct profile *p, struct buf *out)
 	if (first == p->processes.items)
 		return;
 	put_cut(out, profile__str(p, first->comm_sid), 32);
-	buf_printf(out, " (%" PRIu32 ")", first->pid);
+	buf_printf(out, " (%" PRIu32, first->pid);
+	if (first->ns_pid && first->ns_pid != first->pid)
+		buf_printf(out, ", %" PRIu32 " inside", first->ns_pid);
+	put_container(p, first, out);
+	buf_putc(out, ')');
 	if (cnt > 1) {
 		buf_puts(out, " and ");
 		put_count(out, cnt - 1, "more process", "more processes");

@@ -96,6 +96,7 @@ static void push_result(struct renaming *r, const struct frame *old,
 		f.file_sid = profile__string(r->p, sf->file);
 		f.line = sf->line;
 		f.reason = NAME_OK;
+		f.function = 0;
 		if (sf->inlined) {
 			f.flags |= FRAME_INLINED;
 			f.addr = 0;
@@ -135,12 +136,45 @@ static void rename_frame(struct renaming *r, const struct frame *old)
 	}
 	if (f.reason == NAME_PENDING && is_wanted(r, old))
 		f.reason = (uint8_t)result.reason; /* now we know */
+	if (result.function_start)
+		f.function = result.function_start;
 	push(r, &f);
 	if (!f.reason || f.reason >= SYM_REASON_MAX)
 		return;
 	r->counts->left_cnt[f.reason]++;
 	if (is_wanted(r, old))
 		explain(r, &f);
+}
+
+#define LATER "later, by causeprof symbolize:\n"
+
+/* What the capture tried stays; what an earlier "symbolize" tried does not. */
+static void note_tried(struct renaming *r, uint32_t mapping)
+{
+	struct mapping *m = &r->p->mappings.items[mapping];
+	const char *before = profile__str(r->p, m->tried_sid), *later = strstr(before, LATER);
+	struct buf tried = { 0 };
+
+	buf_append(&tried, before, later ? (size_t)(later - before) : strlen(before));
+	buf_puts(&tried, tried.len_bytes ? LATER : "");
+	symbolizer__tried_user(r->symbolizer, m->process, m->start, &tried);
+	m->tried_sid = profile__string(r->p, buf_str(&tried));
+	buf_free(&tried);
+}
+
+static void note_all_tried(struct renaming *r)
+{
+	bool *wanted = xcalloc(r->p->mappings.cnt + 1, sizeof(*wanted));
+
+	for (size_t i = 1; i < r->p->frames.cnt; i++) {
+		const struct frame *f = &r->p->frames.items[i];
+
+		if (f->reason && is_wanted(r, f) && !wanted[f->mapping]) {
+			wanted[f->mapping] = true;
+			note_tried(r, f->mapping);
+		}
+	}
+	free(wanted);
 }
 
 static void rename_frames(struct renaming *r)
@@ -212,6 +246,7 @@ void symbolize_profile(struct profile *p, struct symbolizer *s, bool lines,
 	add_mappings(&r);
 	prepare(&r);
 	rename_frames(&r);
+	note_all_tried(&r);
 	ids = rebuild_stacks(&r);
 	use_stacks(p, ids);
 	free(ids);

@@ -19,6 +19,7 @@
 struct flame_args {
 	struct flame_opts picture;
 	struct source_options source;
+	struct filter_options filter;
 	const char *output, *min_width, *colors, *state;
 	int by, width_by;
 	bool reverse, chart, no_classes, one_count, two_counts, unfold_asleep, html, wakers;
@@ -75,7 +76,7 @@ static const struct opt options[] = {
 	  "Only time of this state: on, off, runnable, blocked, running, sleep, disk, ...", 0, 0,
 	  NULL },
 	{ "by", 0, OPT_CHOICE, OFF(by), "WHAT",
-	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request",
+	  "Parts side by side in one scale: lane (on-CPU, off-CPU), class (each state), thread, process, request, cgroup, container",
 	  0, 0, flame_by_words },
 	{ "wakers", 0, OPT_FLAG, OFF(wakers), NULL,
 	  "Who ended the waits: above each stack that waited, behind \"--\", that of its waker", 0,
@@ -93,6 +94,7 @@ static const struct opt options[] = {
 	{ "one-count", 0, OPT_FLAG, OFF(one_count), NULL,
 	  "Lines end in one count, whatever stands in front of it", 0, 0, NULL },
 	SOURCE_OPTIONS(struct flame_args),
+	FILTER_OPTIONS(struct flame_args),
 	{ "html", 0, OPT_FLAG, OFF(html), NULL,
 	  "A page with tabs and, where there are intervals, a heat map; told by FILE's ending, too",
 	  0, 0, NULL },
@@ -158,6 +160,7 @@ static int parse_picture(struct flame_args *a, struct flame_fill *f, struct err 
 	f->no_classes = a->no_classes;
 	f->unfold_asleep = a->unfold_asleep;
 	f->wakers = a->wakers;
+	f->part = &a->filter;
 	f->default_cls = a->source.kind;
 	parse_unit(a->source.unit, &a->picture, &f->scale);
 	if (a->source.hz > 0) {
@@ -250,6 +253,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct flame_fill f = { 0 };
 	char dash[] = "-";
 	char *standard[] = { dash };
+	int status;
 
 	flame_opts_init(&a.picture);
 	if (opt_parse(options, argc, argv, &a, &files, err) || parse_picture(&a, &f, err))
@@ -257,8 +261,11 @@ static int run(int argc, char **argv, struct err *err)
 	a.picture.total *= f.scale;
 	a.html = is_html(a.output, a.html);
 	if (files.argc)
-		return run_parsed(&a, &f, files.argc, files.argv, err);
-	return run_parsed(&a, &f, 1, standard, err);
+		status = run_parsed(&a, &f, files.argc, files.argv, err);
+	else
+		status = run_parsed(&a, &f, 1, standard, err);
+	filter_options_free(&a.filter);
+	return status;
 }
 
 const struct command command_flame = {

@@ -13,13 +13,12 @@
 #include "user/cmd/operand.h"
 #include "user/cmd/profile_source.h"
 
-static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
 static const char *const units[] = { "us", "ns", NULL };
 
 struct settings {
 	struct filter_options filter;
 	const char *out_path, *kinds;
-	bool force, annotate, delimiter, user_only, kernel_only, unfold_asleep;
+	bool force, lines, annotate, delimiter, user_only, kernel_only, unfold_asleep;
 	int root, unit;
 };
 
@@ -30,6 +29,8 @@ static const struct opt options[] = {
 	  "Which time: all, off, blocked, runnable, or kinds with commas (running, preempted, woken, "
 	  "sleep, disk, stopped, traced, parked, idle); default: blocked, without leaf frames",
 	  0, 0, NULL },
+	{ "lines", 0, OPT_FLAG, AT(lines), NULL,
+	  "Add the source file and line to frames that have them (record --lines, symbolize --lines)" },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
 	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT", 0, 0, NULL },
 	{ "delimiter", 'd', OPT_FLAG, AT(delimiter), NULL,
@@ -39,8 +40,9 @@ static const struct opt options[] = {
 	{ "kernel-stacks-only", 'K', OPT_FLAG, AT(kernel_only), NULL, "Leave out user frames", 0, 0,
 	  NULL },
 	{ "root", 0, OPT_CHOICE, AT(root), "WHAT",
-	  "First frame: comm (default), none, pid (comm-PID), tid (comm-PID/TID) or gate", 0, 0,
-	  roots },
+	  "First frame: comm (default), none, pid (comm-PID), tid (comm-PID/TID), gate, cgroup (its path, "
+	  "then comm), container (its name, then comm)",
+	  0, 0, fold_root_words },
 	{ "unfold-asleep", 0, OPT_FLAG, AT(unfold_asleep), NULL,
 	  "Show the stacks of threads that never ran, not one frame for all of them", 0, 0, NULL },
 	{ "unit", 0, OPT_CHOICE, AT(unit), "UNIT", "us (default) or ns", 0, 0, units },
@@ -53,8 +55,9 @@ static const struct opt options[] = {
 
 static unsigned int fold_flags(const struct settings *s)
 {
-	return (s->annotate ? FOLD_SUFFIXES : 0) | (s->delimiter ? FOLD_DELIMITER : 0) |
-	       (s->user_only ? FOLD_USER_ONLY : 0) | (s->kernel_only ? FOLD_KERNEL_ONLY : 0) |
+	return (s->annotate ? FOLD_SUFFIXES : 0) | (s->lines ? FOLD_LINES : 0) |
+	       (s->delimiter ? FOLD_DELIMITER : 0) | (s->user_only ? FOLD_USER_ONLY : 0) |
+	       (s->kernel_only ? FOLD_KERNEL_ONLY : 0) |
 	       (s->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
 }
 

@@ -11,14 +11,12 @@
 #include "user/cmd/report.h"
 #include "user/cmd/summary.h"
 
-static const char *const roots[] = { "comm", "none", "pid", "tid", "gate", NULL };
-
 struct settings {
 	struct filter_options filter;
 	uint64_t top_cnt, width_cols;
 	double min_percent;
 	const char *kinds;
-	bool threads, tree, unknown, json, annotate, unfold_asleep;
+	bool threads, tree, slices, unknown, json, lines, annotate, unfold_asleep;
 	int root;
 };
 
@@ -29,15 +27,20 @@ static const struct opt options[] = {
 	  1e6, NULL },
 	{ "threads", 0, OPT_FLAG, AT(threads), NULL,
 	  "A line a thread: its time beside the kernel's own account", 0, 0, NULL },
+	{ "slices", 0, OPT_FLAG, AT(slices), NULL,
+	  "A line a slice of time (record --slice): where the phases are", 0, 0, NULL },
 	{ "tree", 0, OPT_FLAG, AT(tree), NULL, "Time by stack as a tree", 0, 0, NULL },
 	{ "unknown", 0, OPT_FLAG, AT(unknown), NULL,
 	  "Frames without a name and stacks without a root, by reason and file", 0, 0, NULL },
 	{ "kinds", 0, OPT_STRING, AT(kinds), "KINDS",
 	  "Trees and JSON stacks: only this time (as in fold; default: all)", 0, 0, NULL },
 	{ "root", 0, OPT_CHOICE, AT(root), "WHAT",
-	  "Trees and JSON stacks begin with: comm (default), none, pid, tid or gate", 0, 0, roots },
+	  "Trees and JSON stacks begin with: comm (default), none, pid, tid, gate, cgroup or container",
+	  0, 0, fold_root_words },
 	{ "min-share", 0, OPT_F64, AT(min_percent), "PERCENT",
 	  "Leave out smaller branches of a tree (default 1)", 0, 100, NULL },
+	{ "lines", 0, OPT_FLAG, AT(lines), NULL,
+	  "Add the source file and line to frames that have them (record --lines, symbolize --lines)" },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
 	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT", 0, 0, NULL },
 	{ "unfold-asleep", 0, OPT_FLAG, AT(unfold_asleep), NULL,
@@ -59,8 +62,8 @@ static int parse(int argc, char **argv, struct settings *s, struct report_opts *
 	if (s->kinds && fold_parse_kinds(s->kinds, &o->fold.kinds, err))
 		return STATUS_USAGE;
 	o->fold.root = (enum fold_root)s->root;
-	o->fold.flags =
-		(s->annotate ? FOLD_SUFFIXES : 0) | (s->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
+	o->fold.flags = (s->annotate ? FOLD_SUFFIXES : 0) | (s->lines ? FOLD_LINES : 0) |
+			(s->unfold_asleep ? FOLD_UNFOLD_ASLEEP : 0);
 	o->width_cols = s->width_cols ? s->width_cols : summary__terminal_cols(STDOUT_FILENO);
 	if (!o->width_cols)
 		o->width_cols = SUMMARY_WIDTH_DEFAULT;
@@ -81,11 +84,13 @@ static void put_report(const struct profile *p, const struct settings *s,
 	}
 	if (s->threads)
 		report__put_threads(p, o, out);
+	if (s->slices)
+		report__put_slices(p, out);
 	if (s->tree)
 		report__put_tree(p, o, out);
 	if (s->unknown)
 		report__put_unknown(p, o, out);
-	if (!s->threads && !s->tree && !s->unknown)
+	if (!s->threads && !s->tree && !s->slices && !s->unknown)
 		summary__put(p, &summary, out);
 }
 

@@ -18,6 +18,8 @@
 #include "user/base/json.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
+#include "user/cmd/address_names.h"
+#include "user/cmd/address_text.h"
 #include "user/cmd/command.h"
 #include "user/cmd/symbolize_profile.h"
 #include "user/store/reader.h"
@@ -108,9 +110,14 @@ static void resolve_jit(struct symbolize *c, uint64_t addr, struct sym_result *r
 	};
 }
 
+static enum sym_pc pc_of(const struct symbolize *c)
+{
+	return c->returns ? SYM_PC_RETURN : SYM_PC_EXACT;
+}
+
 static void resolve(struct symbolize *c, uint64_t addr, struct sym_result *ret)
 {
-	enum sym_pc pc = c->returns ? SYM_PC_RETURN : SYM_PC_EXACT;
+	enum sym_pc pc = pc_of(c);
 
 	if (c->perf_map)
 		resolve_jit(c, addr - c->returns, ret);
@@ -123,42 +130,13 @@ static void resolve(struct symbolize *c, uint64_t addr, struct sym_result *ret)
 	c->hidden |= ret->reason == SYM_KPTR;
 }
 
-/* A name on a line of folded text: ";" separates frames there. Most names need no change. */
-static void put_name(struct buf *out, const char *name)
-{
-	size_t start = out->len_bytes, len_bytes = 0;
-
-	while (name[len_bytes] >= ' ' && name[len_bytes] <= '~' && name[len_bytes] != ';')
-		len_bytes++;
-	if (!name[len_bytes]) {
-		buf_append(out, name, len_bytes);
-		return;
-	}
-	escape_terminal(out, name, strlen(name));
-	for (char *at = out->data + start; (at = strchr(at, ';')); at++)
-		*at = ':';
-}
-
-static void put_hex(struct buf *out, uint64_t v)
-{
-	char digits[16];
-	int n = 0;
-
-	do
-		digits[n++] = "0123456789abcdef"[v & 15];
-	while (v >>= 4);
-	buf_append(out, "0x", 2);
-	while (n)
-		buf_putc(out, digits[--n]);
-}
-
 static void put_frame(struct symbolize *c, const struct sym_frame *f)
 {
-	put_name(&c->answers, f->name);
+	address_text_put_name(&c->answers, f->name);
 	if (!c->lines || !*f->file)
 		return;
 	buf_puts(&c->answers, " (");
-	put_name(&c->answers, f->file);
+	address_text_put_name(&c->answers, f->file);
 	buf_putc(&c->answers, ':');
 	buf_put_u64(&c->answers, f->line);
 	buf_putc(&c->answers, ')');
@@ -171,7 +149,7 @@ static void put_answer(struct symbolize *c, uint64_t addr, const struct sym_resu
 
 	buf_putc(out, ' ');
 	if (r->reason) {
-		put_hex(out, addr);
+		address_text_put_hex(out, addr);
 		buf_putc(out, ' ');
 		buf_puts(out, sym_reason_name(r->reason));
 	}
@@ -182,7 +160,7 @@ static void put_answer(struct symbolize *c, uint64_t addr, const struct sym_resu
 	}
 	if (c->kernel && !r->reason && strcmp(r->module, "[kernel]")) {
 		buf_putc(out, ' ');
-		put_name(out, r->module);
+		address_text_put_name(out, r->module);
 	}
 	buf_putc(out, '\n');
 }
@@ -261,7 +239,7 @@ static int parse_addr(const char *text, size_t len_bytes, uint64_t *addr, struct
 
 static void prepare(struct symbolize *c)
 {
-	enum sym_pc pc = c->returns ? SYM_PC_RETURN : SYM_PC_EXACT;
+	enum sym_pc pc = pc_of(c);
 	struct sym_query *queries;
 
 	if (c->elf)
@@ -391,6 +369,11 @@ static int read_input(struct symbolize *c, struct err *err)
 	char *line;
 	int rc = input_open("-", &in, err);
 
+	if (!rc && c->elf && !c->opts.lines && !c->json && !c->why) {
+		rc = address_names_answer(c->symbolizer, c->elf, pc_of(c), in, err);
+		input_close(in);
+		return rc;
+	}
 	while (!rc && (rc = input_line(in, LINE_MAX_BYTES, &line, &len_bytes, err)) > 0) {
 		rc = take_question(c, line, strlen(line), err);
 		if (rc)

@@ -51,6 +51,7 @@ static int check_mappings(const struct profile *p, struct err *err)
 		const struct mapping *m = &p->mappings.items[i];
 		const struct ref refs[] = {
 			{ "path", m->path_sid, p->strings.cnt },
+			{ "tried", m->tried_sid, p->strings.cnt },
 			{ "process", m->process, p->processes.cnt },
 			{ "build id of length", m->build_id_bytes, BUILD_ID_MAX_BYTES + 1 },
 		};

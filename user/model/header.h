@@ -22,8 +22,9 @@ struct header {
 	uint32_t cpu_cnt;
 	uint32_t kernel_sid, machine_sid, command_sid, version_sid; /* uname -r, -m, argv, ours */
 	uint32_t hook_sid, filter_sid, sampling_sid; /* "switch"; filters in words; "cpu-clock" */
-	uint32_t unit_sid; /* "ns", or the unit of an imported profile: "samples", "bytes" */
-	uint32_t flags;	   /* enum header_flag */
+	uint32_t unit_sid;     /* "ns", or the unit of an imported profile: "samples", "bytes" */
+	uint32_t flags;	       /* enum header_flag */
+	uint64_t recalled_cnt; /* kernel stacks of switches that were remembered, not unwound */
 };
 
 enum header_flag {

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +79,15 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 		buf_puts(out, *name ? name : "[unknown]");
 		if (f->module_sid)
 			buf_printf(out, " %s", profile__str(p, f->module_sid));
+		if (f->function && !(flags & NAMETREE_NO_ADDRESSES))
+			buf_printf(out, "+0x%" PRIx64, f->function);
 	} else if (flags & NAMETREE_NO_ADDRESSES) {
 		put_without_addresses(out, name);
 	} else {
 		buf_puts(out, name);
 	}
+	if (flags & NAMETREE_LINES && f->line && f->file_sid)
+		buf_printf(out, " (%s:%" PRIu32 ")", profile__str(p, f->file_sid), f->line);
 	if (!(flags & NAMETREE_SUFFIXES))
 		return;
 	if (f->flags & FRAME_INLINED)

@@ -29,10 +29,11 @@ struct nametree {
 };
 
 enum nametree_flag {
-	NAMETREE_SUFFIXES = 1 << 0,    /* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT */
-	NAMETREE_KINDS = 1 << 1,       /* a leaf frame "[running]", "[sleep]", ... */
-	NAMETREE_NO_PROCESS = 1 << 2,  /* no process name at the root */
-	NAMETREE_NO_ADDRESSES = 1 << 3 /* hexadecimal addresses in names become 0x... */
+	NAMETREE_SUFFIXES = 1 << 0,	/* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT */
+	NAMETREE_KINDS = 1 << 1,	/* a leaf frame "[running]", "[sleep]", ... */
+	NAMETREE_NO_PROCESS = 1 << 2,	/* no process name at the root */
+	NAMETREE_NO_ADDRESSES = 1 << 3, /* hexadecimal addresses in names become 0x... */
+	NAMETREE_LINES = 1 << 4,	/* "name (file:line)" where the line is known */
 };
 
 /* What one sum of the profile became. */
@@ -55,7 +56,8 @@ uint32_t *nametree_sorted(const struct nametree *t);
 /* The path of a node as folded text, without the root: "a;b;c" with escapes. */
 void nametree_path(const struct nametree *t, uint32_t node, struct buf *out);
 
-/* What a frame is called: its name, or the reason why it has none and the file ("[stripped] libz.so"). flags: NAMETREE_SUFFIXES, _NO_ADDRESSES. */
+/* What a frame is called: its name, or the reason why it has none and the file, with where its function starts if that is
+ * known ("[stripped] libz.so+0x1f0"). flags: NAMETREE_SUFFIXES, _NO_ADDRESSES, _LINES. */
 void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, struct buf *out);
 
 #endif

@@ -10,8 +10,8 @@
 #include "user/base/mem.h"
 
 /* Records are hashed and compared as bytes, so they must not have hidden padding. */
-_Static_assert(sizeof(struct mapping) == 56, "mapping");
-_Static_assert(sizeof(struct frame) == 32, "frame");
+_Static_assert(sizeof(struct mapping) == 64, "mapping");
+_Static_assert(sizeof(struct frame) == 40, "frame");
 _Static_assert(sizeof(struct stack) == 8, "stack");
 _Static_assert(sizeof(struct process) == 40, "process");
 _Static_assert(sizeof(struct thread) == 104, "thread");

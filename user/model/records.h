@@ -19,6 +19,9 @@ struct mapping {
 	uint32_t build_id_bytes; /* 0 = none known */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t process; /* 0 = the kernel's */
+	uint32_t
+		tried_sid; /* where names were looked for, a line each; "" if all frames have one */
+	uint32_t pad;
 };
 
 struct frame {
@@ -32,6 +35,8 @@ struct frame {
 	uint8_t flags;	     /* enum frame_flag */
 	uint8_t reason;	     /* enum name_reason */
 	uint8_t pad;
+	uint64_t
+		function; /* without a name: where its function starts, as its file counts; 0 = not known */
 };
 
 struct stack {

@@ -50,7 +50,8 @@ static void redact_header(struct redactor *r)
 }
 
 /* What a record tells beside its strings. number is its own. */
-static void redact_numbers(enum section section, uint32_t number, void *record)
+static void redact_numbers(const struct redactor *r, enum section section, uint32_t number,
+			   void *record)
 {
 	struct mapping *m = record;
 	struct frame *f = record;
@@ -59,8 +60,11 @@ static void redact_numbers(enum section section, uint32_t number, void *record)
 		m->start = m->end = m->off_bytes = 0;
 		m->build_id_bytes = 0;
 		memset(m->build_id, 0, sizeof(m->build_id));
-	} else if (section == SECTION_FRAMES && f->addr) {
-		f->addr = number; /* frames that differed still do */
+	} else if (section == SECTION_FRAMES) {
+		f->addr = f->addr ? number : 0; /* frames that differed still do */
+		if (f->function)		/* and equal functions are still equal */
+			f->function =
+				hash_keyed(r->key, (const char *)&f->function, sizeof(f->function));
 	}
 }
 
@@ -91,7 +95,7 @@ static void redact_table(struct redactor *r, const struct schema_table *t)
 			if (f->type == FIELD_STRING)
 				schema_set(record, f, keep ? kept(r, sid) : hashed(r, sid));
 		}
-		redact_numbers(t->section, (uint32_t)(t->first + i), record);
+		redact_numbers(r, t->section, (uint32_t)(t->first + i), record);
 		rc = t->add(r->to, record);
 		assert(!rc); /* what differed still differs */
 	}

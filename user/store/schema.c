@@ -74,6 +74,7 @@ const struct schema_field schema_facts[] = {
 	STRING(struct header, sampling_sid, "sampling"),
 	STRING(struct header, unit_sid, "unit"),
 	FLAGS(struct header, flags, header_flags),
+	NUMBER(struct header, recalled_cnt),
 };
 const size_t schema_fact_cnt = ARRAY_CNT(schema_facts);
 
@@ -85,6 +86,7 @@ static const struct schema_field mapping_fields[] = {
 	NUMBER(struct mapping, build_id_bytes),
 	FIELD(struct mapping, build_id, FIELD_BYTES, .coding = CODING_PLAIN),
 	NUMBER(struct mapping, process),
+	STRING(struct mapping, tried_sid, "tried"),
 };
 
 static const struct schema_field frame_fields[] = {
@@ -97,6 +99,7 @@ static const struct schema_field frame_fields[] = {
 	ENUM(struct frame, kind, frame_kind_name),
 	FLAGS(struct frame, flags, frame_flags),
 	ENUM(struct frame, reason, name_reason_name),
+	HEX(struct frame, function),
 };
 
 static const struct schema_field stack_fields[] = {

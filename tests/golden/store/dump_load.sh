@@ -6,6 +6,8 @@ tail -c +2 tests/fuzz/corpus/cprof/file > "$T/a.cprof"
 "$cp" dump "$T/a.cprof" -o "$T/a.txt"
 "$cp" load "$T/a.txt" -o "$T/b.cprof"
 cmp "$T/a.cprof" "$T/b.cprof"
+# a file from before a column was added
+tail -c +2 tests/fuzz/corpus/cprof/file_older | "$cp" dump - | cmp - "$T/a.txt"
 "$cp" dump - < "$T/b.cprof" | "$cp" load - -o - | cmp - "$T/a.cprof"
 "$cp" load tests/fuzz/corpus/text/all -o "$T/hand.cprof"
 "$cp" dump "$T/hand.cprof" | expect dump

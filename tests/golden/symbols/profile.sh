@@ -52,13 +52,18 @@ show() { "$cp" dump "$1" | grep -E '^(frame|stack|sum)' | sed "s/ addr=0x[0-9a-f
 	echo "-- lines"
 	"$cp" symbolize --lines "$T/a.cprof" -o "$T/c.cprof"
 	show "$T/c.cprof"
+	"$cp" fold --lines --annotate --unit=ns "$T/c.cprof" | sed "s|$T||g"
 	echo "-- another build"
 	profile 0000000000000000000000000000000000000001 | "$cp" load - -o "$T/d.cprof"
 	"$cp" symbolize --why "$T/d.cprof" -o "$T/e.cprof" | sed "s|$T||; s/0x[0-9a-f]*/ADDR/; s/[0-9a-f]*-[0-9a-f]* at/RANGE at/"
 	show "$T/e.cprof" | grep '^frame'
+	echo "-- what was tried, kept in the file"
+	"$cp" report --unknown "$T/e.cprof" | sed "s|$T||; s/0x[0-9a-f]*/ADDR/"
+	"$cp" symbolize --debug-dirs "$T/none" "$T/e.cprof" -o "$T/f.cprof"
+	"$cp" report --unknown "$T/f.cprof" | sed "s|$T||; s/0x[0-9a-f]*/ADDR/" | grep -A 3 replaced
 	echo "-- messages"
 	fails 1 "$cp" symbolize "$T/a.cprof" -o "$T/b.cprof" | sed "s|$T||"
-	fails 1 "$cp" symbolize "$T/none" -o "$T/f.cprof" | sed "s|$T||"
+	fails 1 "$cp" symbolize "$T/none" -o "$T/g.cprof" | sed "s|$T||"
 	fails 2 "$cp" symbolize "$T/a.cprof" | head -n 1
 	"$cp" symbolize --json --force "$T/a.cprof" -o "$T/b.cprof"
 } | expect profile
