@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "symbolize/fetcher.h"
+#include "symbolize/stop.h"
 #include "user/base/mem.h"
 #include "user/base/num.h"
 
@@ -32,8 +32,9 @@
 #define LIBRARY		   "libdebuginfod.so.1"
 
 struct fetcher {
-	int socket; /* -1 = not started, or over */
-	pid_t pid;  /* 0 = not started, or over */
+	int socket;  /* -1 = not started, or over */
+	pid_t pid;   /* 0 = not started, or over */
+	int stop_fd; /* readable: wait no longer; 0 = none */
 	bool tried;
 	int failure_cnt; /* in a row, other than "no such file" */
 	uid_t uid;
@@ -300,16 +301,19 @@ static int receive_reply(int socket, int *fd)
 	return *fd >= 0 ? 0 : (rc < 0 ? rc : -EPIPE);
 }
 
-static int ask(int socket, const uint8_t *build_id, size_t build_id_bytes, int *fd)
+void fetcher__stop_at(struct fetcher *f, int stop_fd)
 {
-	struct pollfd wait = { .fd = socket, .events = POLLIN };
+	f->stop_fd = stop_fd;
+}
+
+static int ask(const struct fetcher *f, const uint8_t *build_id, size_t build_id_bytes, int *fd)
+{
 	int rc;
 
-	if (send(socket, build_id, build_id_bytes, MSG_NOSIGNAL) < 0)
+	if (send(f->socket, build_id, build_id_bytes, MSG_NOSIGNAL) < 0)
 		return -EPIPE;
-	while ((rc = poll(&wait, 1, FETCHER_WAIT_MAX_MS)) < 0 && errno == EINTR)
-		;
-	return rc > 0 ? receive_reply(socket, fd) : -ETIMEDOUT;
+	rc = stop_wait(f->stop_fd, f->socket, FETCHER_WAIT_MAX_MS);
+	return rc ? rc : receive_reply(f->socket, fd);
 }
 
 int fetcher__debug_file(struct fetcher *f, const uint8_t *build_id, size_t build_id_bytes)
@@ -319,9 +323,9 @@ int fetcher__debug_file(struct fetcher *f, const uint8_t *build_id, size_t build
 	if (!build_id_bytes || build_id_bytes > FETCHER_ID_MAX_BYTES)
 		return -ENOENT;
 	if (!rc)
-		rc = f->socket < 0 ? -EPIPE : ask(f->socket, build_id, build_id_bytes, &fd);
+		rc = f->socket < 0 ? -EPIPE : ask(f, build_id, build_id_bytes, &fd);
 	f->failure_cnt = rc && rc != -ENOENT ? f->failure_cnt + 1 : 0;
-	if (rc == -ETIMEDOUT || rc == -EPIPE || f->failure_cnt >= FAILURES_MAX)
+	if (rc == -ETIMEDOUT || rc == -EPIPE || rc == -ECANCELED || f->failure_cnt >= FAILURES_MAX)
 		end_child(f);
 	return rc ? rc : fd;
 }

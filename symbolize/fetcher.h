@@ -23,6 +23,8 @@ void fetcher__free(
 /* The debug file of a build-id: a descriptor owned by the caller, or -errno (-ENOENT: no server has it,
  * -ETIMEDOUT, -EPIPE: the child is gone). */
 int fetcher__debug_file(struct fetcher *f, const uint8_t *build_id, size_t build_id_bytes);
+/* From now on a request fails with -ECANCELED when stop_fd becomes readable (symbolize/stop.h). */
+void fetcher__stop_at(struct fetcher *f, int stop_fd);
 /* Whom the child runs as; (uid_t)-1 before the first request. */
 uid_t fetcher__uid(const struct fetcher *f);
 

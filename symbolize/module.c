@@ -10,6 +10,7 @@
 #include "symbolize/locate.h"
 #include "symbolize/module.h"
 #include "symbolize/remote_symbols.h"
+#include "symbolize/stop.h"
 #include "user/base/mem.h"
 
 /* A question about this part of a file's names is one about all of them: each question costs a process. */
@@ -125,6 +126,13 @@ static int ask_alone(const struct module *m, const struct module_env *env,
 	return rc ? rc : remote_symbols_finish(env->sandbox, &ticket, ret, 1, err);
 }
 
+static enum sym_reason reason_of(int rc)
+{
+	if (rc == -ECANCELED)
+		return SYM_PENDING;
+	return sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
+}
+
 static void read_symbols(struct module *m, const struct module_env *env)
 {
 	struct remote_symbols result = { 0 };
@@ -139,7 +147,7 @@ static void read_symbols(struct module *m, const struct module_env *env)
 	if (rc == -EPIPE || rc == -EAGAIN) /* the sandbox's own fault: there is another keeper */
 		rc = ask_alone(m, env, &result, &err);
 	if (rc) {
-		m->reason = sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
+		m->reason = reason_of(rc);
 		buf_printf(&m->trail, "symbols: %s\n", err.msg);
 	} else {
 		take_symbols(m, &result);
@@ -166,13 +174,17 @@ void module__load(struct module *m, const struct module_env *env)
 	if (m->loaded || m->reason)
 		return;
 	find_debug_file(m, env);
-	read_symbols(m, env);
+	/* without the debug file that was not waited for the names would be others */
+	if (stop_asked(env->stop_fd))
+		m->reason = SYM_PENDING;
+	else
+		read_symbols(m, env);
 	symbols_are_there(m, env);
 }
 
 bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file)
 {
-	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox)
+	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox || stop_asked(env->stop_fd))
 		return false;
 	find_debug_file(m, env);
 	file->fd = m->fd;
@@ -240,6 +252,7 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 	const struct remote_style style = module_style(env);
 	const char *at;
 	size_t mangled_cnt = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		const char *name = symtab_name(&m->table, &m->table.ranges.items[ranges[i]]);
@@ -253,16 +266,27 @@ static void read_names(struct module *m, const struct module_env *env, const siz
 				style.keep_suffixes ? strlen(name) : demangle_stem_bytes(name));
 		}
 	}
-	if (mangled_cnt && remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out))
+	if (mangled_cnt)
+		rc = remote_names_or_here(env->sandbox, &style, &raw, mangled_cnt, &out);
+	if (rc)
 		out = (struct buf){ 0 };
 	at = out.len_bytes ? out.data : raw.data;
-	for (size_t i = 0; mangled_cnt && i < cnt; i++)
+	for (size_t i = 0; mangled_cnt && rc != -ECANCELED && i < cnt; i++)
 		if (!m->names[ranges[i]]) {
 			m->names[ranges[i]] = keep_name(env, at, strlen(at));
 			at += strlen(at) + 1;
 		}
 	buf_free(&raw);
 	buf_free(&out);
+}
+
+bool module__knows(const struct module *m, const struct module_env *env, uint64_t file_addr)
+{
+	const struct range *r = m->loaded ? symtab_find(&m->table, file_addr) : NULL;
+
+	if (!m->loaded || (env->opts->lines && !lines_cache_has(&m->lines, file_addr)))
+		return false;
+	return !r || m->names[r - m->table.ranges.items];
 }
 
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr)

@@ -26,6 +26,7 @@ struct module_env {
 	int host_root_fd;
 	struct fetcher *fetcher; /* NULL = do not ask debuginfod servers */
 	struct sandbox *sandbox; /* NULL = read files in this process */
+	int stop_fd;		 /* readable: what is not known yet stays SYM_PENDING; 0 = none */
 };
 
 struct module {
@@ -75,6 +76,8 @@ void module__prepare(struct module *m, const struct module_env *env, const uint6
  * O(cnt) once the names are read. */
 void module__functions(struct module *m, const struct module_env *env, const uint64_t *addrs,
 		       size_t cnt, uint32_t *ret);
+/* Whether an address's answer is there, be it a name or that there is none. */
+bool module__knows(const struct module *m, const struct module_env *env, uint64_t file_addr);
 /* The function at an address of the file; NULL if none. Lives as long as env->names. O(log n). */
 const char *module__function(struct module *m, const struct module_env *env, uint64_t file_addr);
 /* Where the function starts that has no name; 0 = not known. O(log n). */

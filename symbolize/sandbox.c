@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "symbolize/sandbox_wire.h"
+#include "symbolize/stop.h"
 #include "user/base/mem.h"
 
 const struct sandbox_limits sandbox_limits_default = {
@@ -34,6 +34,7 @@ struct sandbox {
 	uint32_t keeper_no;		    /* how many there have been */
 	uint32_t started_cnt, finished_cnt; /* requests to this one */
 	uint64_t cpu_ns;		    /* of all workers so far */
+	int stop_fd;			    /* readable: wait no longer; 0 = none */
 	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
 	const sandbox_handler *handlers;
 };
@@ -165,15 +166,9 @@ void sandbox_close(struct sandbox *s)
 	free(s);
 }
 
-static bool wait_readable(int fd, int timeout_ms)
+void sandbox_stop_at(struct sandbox *s, int stop_fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int n;
-
-	do
-		n = poll(&p, 1, timeout_ms);
-	while (n < 0 && errno == EINTR);
-	return n > 0;
+	s->stop_fd = stop_fd;
 }
 
 static void answer(const struct sandbox_ticket *t, const struct sandbox_word *word)
@@ -189,17 +184,18 @@ static void answer(const struct sandbox_ticket *t, const struct sandbox_word *wo
 		close(fd);
 }
 
-/* Talks with the worker until it is done (1) or gone (0); -ETIMEDOUT if neither happens. */
-static int converse(const struct sandbox_ticket *t, int timeout_ms, struct sandbox_word *word)
+/* Talks with the worker until it is done (1) or gone (0); a negative errno if neither happens. */
+static int converse(const struct sandbox *s, const struct sandbox_ticket *t, int timeout_ms,
+		    struct sandbox_word *word)
 {
 	const size_t head_bytes = offsetof(struct sandbox_word, text);
 
 	for (;;) {
 		size_t none = 0;
-		ssize_t n;
+		ssize_t n = stop_wait(s->stop_fd, t->channel, timeout_ms);
 
-		if (!wait_readable(t->channel, timeout_ms))
-			return -ETIMEDOUT;
+		if (n < 0)
+			return (int)n;
 		n = sandbox_recv(t->channel, word, sizeof(*word), NULL, &none);
 		if (n < (ssize_t)head_bytes || word->text_bytes > (size_t)n - head_bytes)
 			return 0;
@@ -277,16 +273,17 @@ static int finish(struct sandbox *s, const struct sandbox_ticket *t, struct sand
 		  struct err *err)
 {
 	const struct sandbox_limits *limits = t->limits ? t->limits : &sandbox_limits_default;
-	int timeout_ms = (int)limits->wall_ms + GRACE_MS, said;
+	int timeout_ms = (int)limits->wall_ms + GRACE_MS, said, rc;
 	struct sandbox_word word = { 0 };
 	struct sandbox_end end = { 0 };
 	size_t none = 0;
 
-	said = converse(t, timeout_ms, &word);
-	if (said < 0 || !wait_readable(s->sock, timeout_ms) ||
-	    sandbox_recv(s->sock, &end, sizeof(end), NULL, &none) != sizeof(end)) {
+	said = converse(s, t, timeout_ms, &word);
+	rc = said < 0 ? said : stop_wait(s->stop_fd, s->sock, timeout_ms);
+	if (rc || sandbox_recv(s->sock, &end, sizeof(end), NULL, &none) != sizeof(end)) {
 		s->is_broken = true;
-		return err_set(err, -EPIPE, "the sandbox does not answer");
+		return rc == -ECANCELED ? err_set(err, rc, "given up") :
+					  err_set(err, -EPIPE, "the sandbox does not answer");
 	}
 	s->cpu_ns += end.cpu_ns;
 	if (end.status || !said)
@@ -322,6 +319,8 @@ int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct s
 {
 	int channel[2], memory, rc;
 
+	if (stop_asked(s->stop_fd))
+		return err_set(err, -ECANCELED, "given up");
 	if (s->is_broken)
 		end_keeper(s);
 	if (s->sock < 0) {

@@ -68,6 +68,8 @@ struct sandbox;
 int sandbox_open(const sandbox_handler handlers[SANDBOX_KIND_MAX], struct sandbox **ret,
 		 struct err *err);
 void sandbox_close(struct sandbox *s); /* NULL is fine */
+/* From now on a request fails with -ECANCELED when stop_fd becomes readable (symbolize/stop.h), and all after it. */
+void sandbox_stop_at(struct sandbox *s, int stop_fd);
 
 struct sandbox_request {
 	uint32_t kind;

@@ -11,10 +11,11 @@
 #include "symbolize/catalog.h"
 #include "symbolize/demangle.h"
 #include "symbolize/fetcher.h"
-#include "symbolize/kallsyms.h"
+#include "symbolize/kernel_names.h"
 #include "symbolize/locate.h"
 #include "symbolize/mapping.h"
 #include "symbolize/symbol_batch.h"
+#include "symbolize/stop.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
@@ -30,11 +31,7 @@ struct symbolizer {
 	struct addrspace **spaces;
 	size_t space_cnt, space_cap;
 	struct index space_index; /* by key */
-	struct kallsyms kallsyms;
-	const char **kernel_names; /* demangled, by range; NULL = not asked for yet */
-	bool kallsyms_read;
-	uint64_t *kernel_wanted; /* sorted: kallsyms has the names of these alone; NULL: all */
-	size_t kernel_wanted_cnt;
+	struct kernel_names kernel;
 	struct sym_frame frame;	  /* of the last result */
 	struct module *last_file; /* of resolve_file */
 	char *last_path;
@@ -69,10 +66,7 @@ void symbolizer__free(struct symbolizer *s)
 	free(s->spaces);
 	index_free(&s->space_index);
 	catalog_fini(&s->catalog);
-	if (s->kallsyms_read)
-		kallsyms_free(&s->kallsyms);
-	free(s->kernel_names);
-	free(s->kernel_wanted);
+	kernel_names_free(&s->kernel);
 	if (s->env.host_root_fd >= 0)
 		close(s->env.host_root_fd);
 	fetcher__free(s->env.fetcher);
@@ -81,6 +75,15 @@ void symbolizer__free(struct symbolizer *s)
 	free(s->kallsyms_path);
 	free(s->last_path);
 	free(s);
+}
+
+void symbolizer__stop_at(struct symbolizer *s, int stop_fd)
+{
+	s->env.stop_fd = stop_fd;
+	if (s->env.fetcher)
+		fetcher__stop_at(s->env.fetcher, stop_fd);
+	if (s->env.sandbox)
+		sandbox_stop_at(s->env.sandbox, stop_fd);
 }
 
 static struct addrspace **find_slot(const struct symbolizer *s, uint64_t key)
@@ -208,11 +211,20 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 		set_reason(s, m->reason, ret);
 		return;
 	}
+	if (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr)) {
+		set_reason(s, SYM_PENDING, ret);
+		return;
+	}
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
 	if (name) {
 		set_name(s, name, ret);
+		return;
+	}
+	if (m->reason == SYM_PENDING ||
+	    (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr))) {
+		set_reason(s, SYM_PENDING, ret);
 		return;
 	}
 	set_reason(s, unnamed_reason_of(m), ret);
@@ -345,92 +357,13 @@ static size_t group(const struct wanted *wanted, size_t cnt, uint64_t *addrs,
 	return n;
 }
 
-static const char *kernel_name(struct symbolizer *s, uint64_t at, const char **owner)
-{
-	const char *raw;
-	uint64_t start;
-	struct buf text = { 0 };
-	size_t range;
-
-	raw = kallsyms_find(&s->kallsyms, at, owner, &start);
-	if (!raw)
-		return NULL;
-	range = (size_t)(symtab_find(&s->kallsyms.table, at) - s->kallsyms.table.ranges.items);
-	if (!s->kernel_names[range]) {
-		demangle(&text, raw, !s->opts.keep_suffixes);
-		s->kernel_names[range] =
-			strtab_get(&s->names, strtab_addn(&s->names, text.data, text.len_bytes));
-		buf_free(&text);
-	}
-	return s->kernel_names[range];
-}
-
-static int compare_addrs(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static void forget_kallsyms(struct symbolizer *s)
-{
-	kallsyms_free(&s->kallsyms);
-	free(s->kernel_names);
-	free(s->kernel_wanted);
-	s->kernel_names = NULL;
-	s->kernel_wanted = NULL;
-	s->kallsyms_read = false;
-}
-
-/* So that at can be looked up. */
-static void read_kallsyms(struct symbolizer *s, uint64_t at)
-{
-	if (s->kallsyms_read && s->kernel_wanted &&
-	    !bsearch(&at, s->kernel_wanted, s->kernel_wanted_cnt, sizeof(at), compare_addrs))
-		forget_kallsyms(s);
-	if (s->kallsyms_read)
-		return;
-	s->kallsyms_read = true;
-	kallsyms_read(&s->kallsyms, s->opts.kallsyms);
-	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
-}
-
-static bool ask_kernel(struct symbolizer *s, const uint64_t *wanted, size_t cnt)
-{
-	struct kallsyms_sieve *sieve;
-	int rc;
-
-	if (!s->opts.kernel_symbols)
-		return false;
-	sieve = kallsyms_sieve__new(wanted, cnt);
-	rc = s->opts.kernel_symbols(s->opts.kernel_ctx, wanted, cnt, sieve);
-	kallsyms_sieve__finish(sieve, &s->kallsyms);
-	if (!rc && !s->kallsyms.reason)
-		return true;
-	kallsyms_free(&s->kallsyms);
-	return false;
-}
-
 static void prepare_kernel(struct symbolizer *s, const struct sym_query *queries, size_t cnt)
 {
-	uint64_t *wanted;
-	size_t kept = 0;
+	uint64_t *wanted = xcalloc(cnt + 1, sizeof(*wanted));
 
-	if (s->kallsyms_read || !cnt)
-		return;
-	wanted = xcalloc(cnt, sizeof(*wanted));
 	for (size_t i = 0; i < cnt; i++)
 		wanted[i] = looked_up(queries[i].addr, queries[i].pc);
-	qsort(wanted, cnt, sizeof(*wanted), compare_addrs);
-	for (size_t i = 0; i < cnt; i++)
-		if (!kept || wanted[i] != wanted[kept - 1])
-			wanted[kept++] = wanted[i];
-	if (!ask_kernel(s, wanted, kept))
-		kallsyms_read_near(&s->kallsyms, s->opts.kallsyms, wanted, kept);
-	s->kallsyms_read = true;
-	s->kernel_wanted = wanted;
-	s->kernel_wanted_cnt = kept;
-	s->kernel_names = xcalloc(s->kallsyms.table.ranges.cnt + 1, sizeof(*s->kernel_names));
+	kernel_names_prepare(&s->kernel, &s->opts, wanted, cnt);
 }
 
 /* Questions are on their way while the kernel's symbols are read. */
@@ -469,13 +402,13 @@ void symbolizer__resolve_kernel(struct symbolizer *s, uint64_t addr, enum sym_pc
 	uint64_t at = looked_up(addr, pc);
 	const char *name, *owner = "";
 
-	read_kallsyms(s, at);
+	kernel_names_read(&s->kernel, &s->opts, at);
 	*ret = (struct sym_result){ .module = "[kernel]" };
-	if (s->kallsyms.reason) {
-		set_reason(s, s->kallsyms.reason, ret);
+	if (s->kernel.kallsyms.reason) {
+		set_reason(s, s->kernel.kallsyms.reason, ret);
 		return;
 	}
-	name = kernel_name(s, at, &owner);
+	name = kernel_names_find(&s->kernel, &s->opts, &s->names, at, &owner);
 	if (*owner)
 		ret->module = owner;
 	if (name)
@@ -627,8 +560,8 @@ void symbolizer__why_kernel(struct symbolizer *s, uint64_t addr, struct buf *out
 
 	symbolizer__resolve_kernel(s, addr, SYM_PC_EXACT, &result);
 	buf_printf(out, "%s: %zu lines, %zu not understood\n", s->opts.kallsyms,
-		   s->kallsyms.line_cnt, s->kallsyms.skipped_cnt);
-	if (s->kallsyms.reason == SYM_KPTR)
+		   s->kernel.kallsyms.line_cnt, s->kernel.kallsyms.skipped_cnt);
+	if (s->kernel.kallsyms.reason == SYM_KPTR)
 		buf_puts(out, "every address in it is hidden: be root, or lower "
 			      "/proc/sys/kernel/kptr_restrict\n");
 	buf_printf(out, "result: %s\n",

@@ -124,6 +124,9 @@ enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, co
 				      size_t cnt, enum sym_pc pc, uint32_t *ret);
 /* The name of a number from the last call; valid until symbolizer__free. Numbers of one file stay. */
 const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number);
+/* From now on, as soon as stop_fd is readable (symbolize/stop.h), nothing more is read or waited for: user addresses
+ * that are not known by then are SYM_PENDING. */
+void symbolizer__stop_at(struct symbolizer *s, int stop_fd);
 
 /* An address as an ELF file's own symbols count (what nm prints), in a file that no process maps. */
 void symbolizer__resolve_file(struct symbolizer *s, const char *path, uint64_t addr, enum sym_pc pc,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong says so in one clear line with the right status, and leaves no file behind."""
-import os, resource, subprocess, sys, tempfile, time
+import os, resource, shutil, subprocess, sys, tempfile, time
 from profile import *
 
 need_root()
@@ -13,6 +13,12 @@ failed = 0
 
 def run(*args, **kw):
     return subprocess.run([os.path.abspath(PROGRAM), *args], capture_output=True, text=True, cwd=DIR, **kw)
+
+
+def say(what, ok, detail=""):
+    global failed
+    print("ok  " if ok else "FAIL", what, "" if ok else detail)
+    failed += not ok
 
 
 def check(what, result, status, *words, files=()):
@@ -32,6 +38,85 @@ def check(what, result, status, *words, files=()):
             os.unlink(os.path.join(DIR, f))
     print("ok  " if not problems else "FAIL", what, *problems)
     failed += bool(problems)
+
+
+def privately(script, *args):
+    """Runs causeprof behind a shell script in a mount namespace of its own: what is mounted there is gone with it."""
+    return subprocess.run(["unshare", "-m", "sh", "-c", script + '\nexec "$@"', "sh", os.path.abspath(PROGRAM), *args],
+                          capture_output=True, text=True, cwd=DIR)
+
+
+def without_types():
+    """The kernel's types out of sight: an empty file and an empty folder in their place."""
+    for what, hide in (("empty", "mount --bind /dev/null /sys/kernel/btf/vmlinux"), ("none", "mount -t tmpfs none /sys/kernel/btf")):
+        if what == "none":
+            check("no BTF, --btf given", privately(f"cat /sys/kernel/btf/vmlinux > types; {hide}", *T, "--duration", "0.1", "--btf", "types"), 1,
+                  "no BTF", "--btf does not", files=["types"])
+            check("its own types by --btf", run(*T, "--duration", "0.1", "-f", "--btf", "types"), 0, files=["types"])
+            os.unlink(os.path.join(DIR, "types"))
+        check(f"no BTF, {what}", privately(hide, *T, "--duration", "0.1"), 1, "no BTF", "/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF")
+        r = privately(hide, "doctor")
+        lines = [l for l in r.stdout.splitlines() if l.startswith("BTF ") and "missing" in l]
+        say(f"no BTF, {what}: the doctor tells it", r.returncode == 1 and len(lines) == 1, r)
+
+
+def small_disk(free_kb, *args):
+    """A disk of 1 MB with so much room; what is left there is copied to DIR/left."""
+    fill = f"mount -t tmpfs -o size=1M none disk; head -c {(1024 - free_kb) * 1024} /dev/zero > disk/fill || exit 99"
+    script = 'status=0; "$@" || status=$?; rm disk/fill; cp -a disk left; exit $status'
+    os.mkdir(os.path.join(DIR, "disk"))
+    r = subprocess.run(["unshare", "-m", "sh", "-c", fill + "\n" + script, "sh", os.path.abspath(PROGRAM), *T, "--duration", "0.1", "-q", *args],
+                       capture_output=True, text=True, cwd=DIR)
+    os.rmdir(os.path.join(DIR, "disk"))
+    left = os.path.join(DIR, "left")
+    names = sorted(os.listdir(left))
+    if "x.cprof" in names:
+        Profile(os.path.join(left, "x.cprof"))  # or it is no profile
+    shutil.rmtree(left)
+    return r, names
+
+
+def full_disks():
+    r, left = small_disk(0, "-o", "disk/x.cprof")
+    check("a full disk", r, 1, "disk/x.cprof", "No space left")
+    say("... and nothing is left on it", left == [], left)
+    r, left = small_disk(16, "-o", "disk/x.cprof")
+    check("a disk that has room for the profile, not the picture", r, 1, "disk/x.svg", "No space left")
+    say("... and the profile is whole", left == ["x.cprof"], left)
+    r = privately("mkdir -p disk; mount -t tmpfs -o ro none disk", *T, "--duration", "0.1", "-o", "disk/x.cprof")
+    os.rmdir(os.path.join(DIR, "disk"))
+    check("a read-only disk", r, 1, "disk/x.cprof", "Read-only")
+
+
+def damaged(data):
+    """Each verb that reads a profile says what is wrong with it."""
+    def put(name, bad):
+        open(os.path.join(DIR, name), "wb").write(bad)
+    put("good.cprof", data)
+    bit = data[:200] + bytes([data[200] ^ 1]) + data[201:]
+    for name, bad in (("cut", data[: len(data) // 2]), ("flipped", bit), ("empty", b""), ("other", b"#!/bin/sh\n" * 50)):
+        put("bad.cprof", bad)
+        for verb in (["report"], ["fold"], ["flame"], ["dump"], ["export", "--format=speedscope"], ["merge", "-o", "m.cprof", "good.cprof"],
+                     ["diff", "good.cprof"], ["symbolize", "-o", "m.cprof"]):
+            check(f"{verb[0]}: a profile that is {name}", run(*verb, "bad.cprof"), 1, "bad.cprof", files=["good.cprof", "bad.cprof"])
+    unseen = []
+    for at in range(8, len(data), max(len(data) // 50, 1)):
+        put("bad.cprof", data[:at] + bytes([data[at] ^ 16]) + data[at + 1:])
+        r = run("report", "bad.cprof")
+        if r.returncode != 1 or len(r.stderr.splitlines()) != 1 or "bad.cprof" not in r.stderr:
+            unseen.append((at, r.returncode, r.stderr))
+    say("report: a flipped bit anywhere behind the magic number", not unseen, unseen)
+    for name in ("good.cprof", "bad.cprof"):
+        os.unlink(os.path.join(DIR, name))
+
+
+def nothing_left_over():
+    """A filter that leaves nothing says which it was, and what there is."""
+    r = run(*T, "--duration", "0.1", "-f", "-m", "10h")
+    say("what -m drops is told", r.stdout.strip().splitlines() == ["sleep;[filtered] 100000"] and r.returncode == 0, r)
+    r = run(*T, "--duration", "0.1", "-f", "--kinds=running")
+    say("no time of the chosen kinds: told which there are", r.returncode == 0 and not r.stdout and "chosen kinds" in r.stderr
+        and "sleep 100 ms" in r.stderr, r)
 
 
 T = ["-p", str(target.pid), "--force"]
@@ -58,6 +143,9 @@ try:
     open(os.path.join(DIR, "there.cprof"), "w").close()
     check("output exists", run(*T, "--duration", "0.1", "-o", "there.cprof"), 1, "there.cprof exists", files=["there.cprof"])
     os.unlink(os.path.join(DIR, "there.cprof"))
+    open(os.path.join(DIR, "there.svg"), "w").close()
+    check("picture exists", run(*T, "--duration", "20", "-o", "there.cprof"), 1, "there.svg exists", files=["there.svg"])
+    os.unlink(os.path.join(DIR, "there.svg"))
     check("a file limit", run(*T, "--duration", "0.1", "-o", "x.cprof",
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))), 1, "x.cprof")
 
@@ -74,11 +162,10 @@ try:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536)))
     check("RLIMIT_MEMLOCK", r, 0, files=["x.cprof"])
     data = open(os.path.join(DIR, "x.cprof"), "rb").read()
-    for name, bad in (("cut", data[: len(data) // 2]), ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:]), ("empty", b"")):
-        open(os.path.join(DIR, "bad.cprof"), "wb").write(bad)
-        check(f"a {name} profile", run("report", "bad.cprof"), 1, "bad.cprof", files=["x.cprof", "bad.cprof"])
-        os.unlink(os.path.join(DIR, "bad.cprof"))
     os.unlink(os.path.join(DIR, "x.cprof"))
+    damaged(data)
+    full_disks()
+    without_types()
 
     # the target ends in the middle: what was seen is kept
     short = subprocess.Popen(["sleep", "600"])
@@ -105,11 +192,7 @@ try:
     for i in (1, 2):
         os.unlink(os.path.join(DIR, f"{i}.cprof"))
 
-    # a filter that leaves nothing says which it was
-    r = run(*T, "--duration", "0.1", "-f", "-m", "10h")
-    said = r.stdout.strip().splitlines() == ["sleep;[filtered] 100000"]
-    print("ok  " if said and r.returncode == 0 else "FAIL", "what a filter drops is told:", r.stdout)
-    failed += not said
+    nothing_left_over()
     alive = target.poll() is None
     print("ok  " if alive else "FAIL", "the target lives")
     failed += not alive

@@ -17,7 +17,7 @@ NAMES = {
               "ring full: stack", "ring full: interval", "ring full: thread", "walk stopped",
               "stack page not resident", "sampling throttled", "sample skipped", "kprobe missed",
               "return probe missed", "wake-up not seen", "scratch memory busy", "negative time",
-              "process map full", "switch unseen", "resume unseen"],
+              "process map full", "switch unseen", "resume unseen", "malformed record"],
     "frame.flags": "inlined by_fp signal exact_pc".split(),
     "thread.flags": "kernel born died asleep_throughout idle no_witness".split(),
     "header.flags": "has_intervals interrupted imported".split(),

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -463,6 +464,33 @@ static void test_second_try(void **state)
 	assert_false(sandbox_blames_file(-EMFILE));
 }
 
+/* A worker that sleeps is not waited for when the descriptor says so; the limits would let it go on. */
+static void test_stop(void **state)
+{
+	uint8_t deed = SLEEP;
+	struct sandbox_request req = {
+		.kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .limits = &lazy
+	};
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	sandbox_stop_at(*state, ends[0]);
+	expect_echo(*state);
+	if (!fork()) {
+		usleep(200000);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -ECANCELED);
+	assert_null(reply.data);
+	req.kind = ECHO;
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -ECANCELED);
+	wait(NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +504,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_second_try, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keeper_dies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,6 +284,29 @@ static void path_needs_the_inode(void **state)
 	close(root);
 }
 
+/* What is known stays known, what is not stays unknown, and the reason is not that there is no name. */
+static void stopped(void **state)
+{
+	const struct sym_opts opts = { 0 };
+	struct symbolizer *s = symbolizer_of_self(&opts);
+	uint64_t known = (uintptr_t)known_function,
+		 qsort_at = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort_r");
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	symbolizer__stop_at(s, ends[0]);
+	assert_string_equal(name_of(s, SELF, known, SYM_PC_EXACT), "known_function");
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_string_equal(name_of(s, SELF, known, SYM_PC_EXACT), "known_function");
+	assert_string_equal(name_of(s, SELF, (uintptr_t)stopped, SYM_PC_EXACT), "[pending]");
+	assert_string_equal(name_of(s, SELF, qsort_at, SYM_PC_EXACT), "[pending]");
+	assert_string_equal(name_of(s, SELF, 1, SYM_PC_EXACT), "[no map]");
+	symbolizer__free(s);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -310,6 +333,7 @@ int main(void)
 		cmocka_unit_test(exited_and_replaced),
 		cmocka_unit_test(deleted_while_running),
 		cmocka_unit_test(path_needs_the_inode),
+		cmocka_unit_test(stopped),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -326,6 +326,41 @@ static void run_spinner_sleeper(void)
 	pthread_join(t[1], NULL);
 }
 
+/* two threads on one CPU that pass a byte: whenever the window opens or closes, one is about to switch. Without stamps. */
+struct player {
+	int in, out;
+};
+
+static void *player(void *arg)
+{
+	const struct player *p = arg;
+	char byte;
+
+	pin(0);
+	begin_log();
+	while (!over())
+		if (read(p->in, &byte, 1) != 1 || write(p->out, &byte, 1) != 1)
+			exit(1);
+	end_thread();
+	return NULL;
+}
+
+static void run_pingpong(void)
+{
+	int there[2], back[2];
+	struct player a, b;
+	pthread_t t[2];
+
+	if (pipe(there) || pipe(back) || write(there[1], "x", 1) != 1)
+		exit(1);
+	a = (struct player){ there[0], back[1] };
+	b = (struct player){ back[0], there[1] };
+	t[0] = spawn(player, &a);
+	t[1] = spawn(player, &b);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
 /* threads that are born and die inside the window */
 static void *short_life(void *arg)
 {
@@ -558,6 +593,7 @@ static const struct {
 	{ "disk", run_disk },
 	{ "spinners", run_spinners },
 	{ "spinner_sleeper", run_spinner_sleeper },
+	{ "pingpong", run_pingpong },
 	{ "dying", run_dying },
 	{ "throughout", run_throughout },
 	{ "many", run_many },

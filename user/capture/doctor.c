@@ -449,7 +449,7 @@ static const struct {
 	{ "lockdown", true, false, try_lockdown, "programs may not read kernel memory",
 	  "boot with lockdown=integrity or none" },
 	{ "BTF", true, false, try_btf, "programs cannot be fitted to this kernel",
-	  "a kernel with CONFIG_DEBUG_INFO_BTF, or record --btf FILE" },
+	  "sysfs mounted on /sys, a kernel with CONFIG_DEBUG_INFO_BTF" },
 	{ "tp_btf", true, true, try_tracepoint, "no account of switches and wake-ups",
 	  "a kernel with CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF" },
 	{ "task storage", true, true, try_task_storage, "no place for the state of threads",

@@ -8,9 +8,11 @@
 
 #include "user/base/hash.h"
 #include "user/base/mem.h"
+#include "user/model/kinds.h"
 
 enum {
-	STACK_IDS_MAX = 1 << 26
+	STACK_IDS_MAX = 1 << 26,
+	PROCESS_IDS_MAX = 1 << 26,
 };
 
 static size_t stack_bytes(const struct cp_event_stack *e)
@@ -79,7 +81,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 {
 	struct event_process *p;
 
-	if (len_bytes < sizeof(*e) || !e->process)
+	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX)
 		return false;
 	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
 	p = &ev->processes[ev->process_cnt];
@@ -113,7 +115,7 @@ static bool take_interval(struct events *ev, const struct cp_event_interval *e, 
 {
 	struct cp_event_interval same;
 
-	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns)
+	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns || !e->kind || e->kind >= KIND_MAX)
 		return false;
 	same = *e;
 	same.stack = events_same_stack(ev, e->stack);

@@ -42,7 +42,7 @@ struct events {
 	struct interval_sums *sliced; /* ... by slices of time */
 	bool keep_intervals;
 	struct strtab strings;
-	uint64_t bad_cnt; /* records that make no sense */
+	uint64_t bad_cnt; /* records that make no sense: a loss, in result_build */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
 	/* called when the last generation of a process has ended */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "gen/causeprof.skel.h"
@@ -119,20 +120,32 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	}
 }
 
+/* Where libbpf looks for the types of the running kernel, without which no program attaches: a file of types, ours or
+ * --btf's, says where fields are and not what the kernel calls its tracepoints. */
+static bool has_kernel_types(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	btf__free(btf);
+	return btf;
+}
+
 static int load_error(int rc, const struct capture_opts *opts, struct err *err)
 {
 	const char *lacking = capability_lacking();
 
+	if (!has_kernel_types())
+		return err_set(
+			err, rc,
+			"no BTF: the types of this kernel are not in /sys/kernel/btf/vmlinux: mount sysfs on "
+			"/sys, or run a kernel with CONFIG_DEBUG_INFO_BTF%s",
+			opts->btf_path ? " (--btf does not stand in for it)" : "");
 	if (opts->btf_path)
 		return err_set(
 			err, rc,
 			"the programs cannot be loaded with the types of %s (--btf): is it the "
 			"BTF of this kernel?",
 			opts->btf_path);
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return err_set(
-			err, rc,
-			"this kernel has no BTF (/sys/kernel/btf/vmlinux); give its types with --btf FILE");
 	if ((rc == -EPERM || rc == -EACCES) && lacking)
 		return err_set(
 			err, rc,

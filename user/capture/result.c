@@ -383,6 +383,8 @@ static void add_losses(struct builder *b)
 		if (b->in->losses[i].events)
 			profile__add_loss(b->p, i, b->in->losses[i].events,
 					  b->in->losses[i].ns ? b->in->losses[i].ns : UINT64_MAX);
+	if (b->in->events->bad_cnt)
+		profile__add_loss(b->p, LOSS_BAD_RECORD, b->in->events->bad_cnt, UINT64_MAX);
 	for (size_t i = 0; i < b->in->sum_cnt; i++) {
 		const struct cp_event_stack *e = events_stack(b->in->events, b->in->keys[i].stack);
 

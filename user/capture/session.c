@@ -419,7 +419,8 @@ static int tell_opened(const struct session *s, const struct session_watch *w, s
 }
 
 /* Ends the window when a descriptor says so; each is looked at until it has. */
-static void look_for_end(struct session *s, struct pollfd *stop, struct pollfd *end)
+static void look_for_end(struct session *s, const struct session_watch *w, struct pollfd *stop,
+			 struct pollfd *end)
 {
 	bool stopped = stop->fd >= 0 && (stop->revents & POLLIN);
 	bool ended = end->fd >= 0 && (end->revents & POLLIN);
@@ -427,6 +428,8 @@ static void look_for_end(struct session *s, struct pollfd *stop, struct pollfd *
 	if (stopped) {
 		s->interrupted = true;
 		stop->fd = -1;
+		if (w->interrupted)
+			w->interrupted(w->ctx);
 	}
 	if (ended)
 		end->fd = -1;
@@ -473,7 +476,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 					    s->opts->sink != SINK_INTERVALS, err);
 		if (!rc && s->moved)
 			rc = take_late_census(s, err);
-		look_for_end(s, &fds[1], &fds[2]);
+		look_for_end(s, w, &fds[1], &fds[2]);
 		if (now_ns - ticked_ns < TICK_NS)
 			continue;
 		ticked_ns = now_ns;
@@ -483,6 +486,8 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (!targets_alive(s))
 			stop_early(s, clock_ns(CLOCK_MONOTONIC));
 	}
+	if (w->stop_fd >= 0)
+		symbolizer__stop_at(s->symbolizer, w->stop_fd);
 	return rc ? rc : close_window(s, err);
 }
 
@@ -519,14 +524,12 @@ static void fill_header(struct session *s, struct header *h)
 /* --verify: what the kernel programs remember of kernel stacks is what the kernel unwinds. */
 static int compare_recalled(const struct session *s, struct err *err)
 {
-	const struct cp_cost cost = s->cost;
-
-	if (!cost.recalled_wrong)
+	if (!s->cost.recalled_wrong)
 		return 0;
 	return err_set(err, -EIO,
 		       "%" PRIu64 " of %" PRIu64
 		       " remembered kernel stacks differ from what the kernel unwinds",
-		       (uint64_t)cost.recalled_wrong, (uint64_t)cost.recalled);
+		       (uint64_t)s->cost.recalled_wrong, (uint64_t)s->cost.recalled);
 }
 
 static void end_detach(struct session *s)

@@ -22,7 +22,9 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 /* What ends a capture early, and who wants to know. Functions may be NULL. */
 struct session_watch {
 	int stop_fd; /* a signalfd, -1 = none: readable = interrupted */
-	int end_fd;  /* a pidfd, -1 = none: readable = what it is about has ended */
+	/* the window is ending because of stop_fd: what made it readable is to be read, so that the next one shows */
+	void (*interrupted)(void *ctx);
+	int end_fd; /* a pidfd, -1 = none: readable = what it is about has ended */
 	/* the window is open; an error ends the capture */
 	int (*opened)(void *ctx, struct err *err);
 	/* about ten times a second, with the time since the window opened */
@@ -30,7 +32,8 @@ struct session_watch {
 	void *ctx;
 };
 
-/* Until the duration is over, all targets are gone, or one of the descriptors is readable. */
+/* Until the duration is over, all targets are gone, or one of the descriptors is readable. After that stop_fd ends the
+ * looking up of names in session__result: frames that have none by then are NAME_PENDING. */
 int session__run(struct session *s, const struct session_watch *w, struct err *err);
 /* The profile is owned by the caller. */
 int session__result(struct session *s, struct profile **ret, struct err *err);

@@ -83,6 +83,18 @@ static int put_text(const struct profile *p, const struct output_opts *o, const 
 	return rc;
 }
 
+/* Ctrl-C while names were looked up: nothing else is missing, and it can be made up for. */
+static void tell_pending(const struct profile *p, const char *path)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 1; i < p->frames.cnt; i++)
+		cnt += p->frames.items[i].reason == NAME_PENDING;
+	if (cnt)
+		fprintf(stderr, "%zu frames were left without names%s%s\n", cnt,
+			path ? ": causeprof symbolize finds them in " : "", path ? path : "");
+}
+
 int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err)
 {
 	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
@@ -101,6 +113,8 @@ int capture_output__put(const struct profile *p, const struct output_opts *o, st
 		rc = put_text(p, o, svg, err);
 	if (rc && saved)
 		err_prefix(err, "the profile is written, but");
+	if (!rc)
+		tell_pending(p, o->path);
 	free(svg);
 	return rc;
 }

@@ -92,11 +92,12 @@ int child__go(struct child *c, struct err *err)
 }
 
 /* SI_KERNEL is the terminal's Ctrl-C, which the command has got itself. */
-static void pass_on(const struct child *c, int stop_fd)
+void child__signalled(const struct child *c, int stop_fd)
 {
 	struct signalfd_siginfo info;
 
-	if (read_whole(stop_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_code != SI_KERNEL)
+	if (read_whole(stop_fd, &info, sizeof(info)) == sizeof(info) && c->pid > 0 &&
+	    info.ssi_code != SI_KERNEL)
 		kill(c->pid, (int)info.ssi_signo);
 }
 
@@ -110,7 +111,7 @@ int child__wait(struct child *c, int stop_fd)
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[1].revents & POLLIN)
-			pass_on(c, stop_fd);
+			child__signalled(c, stop_fd);
 	}
 	while (waitid(P_PID, (id_t)c->pid, &info, WEXITED) && errno == EINTR)
 		;

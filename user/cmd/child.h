@@ -34,6 +34,8 @@ int child__go(struct child *c, struct err *err);
 /* Waits for the end. Signals that arrive at stop_fd (a signalfd; -1 = none) are passed on if they were sent to
  * us alone: those of the terminal go to both. Returns the exit status, or CHILD_SIGNALED + signal. */
 int child__wait(struct child *c, int stop_fd);
+/* Takes one such signal, and passes it on if there is a command. */
+void child__signalled(const struct child *c, int stop_fd);
 /* Ends a command that was not let go; frees the descriptors. One that runs goes on. */
 void child__close(struct child *c);
 

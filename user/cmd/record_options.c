@@ -110,7 +110,7 @@ const struct opt record_options[] = {
 	  "Room for events on their way to user space; default 4M, with intervals 32M", 4096,
 	  1 << 30 },
 	{ "btf", 0, OPT_STRING, OFF(capture.btf_path), "FILE",
-	  "Kernel types, for kernels without BTF" },
+	  "Take the layout of kernel types from here; default the running kernel's own" },
 	{ 0 },
 };
 

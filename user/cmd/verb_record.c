@@ -72,7 +72,7 @@ static int predict(const struct record_opts *o, struct err *err)
 		rc = err_set(
 			err, -EDQUOT,
 			"%s switches/s would cost about %.1f %% of the machine's CPU time, above the "
-			"budget of %.1f %%: raise --max-overhead, give --force, or watch less",
+			"budget of %g %%: raise --max-overhead, give --force, or watch less",
 			buf_str(&line), rate.cpu_share * 100, o->max_overhead_percent);
 	else if (!o->quiet)
 		fprintf(stderr,
@@ -102,6 +102,13 @@ static int let_go(void *ctx, struct err *err)
 	struct recording *r = ctx;
 
 	return r->opts.command ? child__go(&r->child, err) : 0;
+}
+
+static void take_signal(void *ctx)
+{
+	const struct recording *r = ctx;
+
+	child__signalled(&r->child, r->stop_fd);
 }
 
 static void show_progress(void *ctx, uint64_t elapsed_ns)
@@ -166,6 +173,7 @@ static int capture(struct recording *r, struct session **session, struct profile
 	/* a command has the terminal for itself */
 	bool terminal = isatty(STDERR_FILENO) && !o->quiet && !o->command;
 	struct session_watch watch = { .stop_fd = r->stop_fd,
+				       .interrupted = take_signal,
 				       .end_fd = o->command ? r->child.pidfd : -1,
 				       .opened = let_go,
 				       .tick = terminal ? show_progress : NULL,
@@ -176,9 +184,11 @@ static int capture(struct recording *r, struct session **session, struct profile
 	if (!rc)
 		rc = session__run(s, &watch, err);
 	if (terminal)
-		fputs("\r                         \r", stderr);
+		fputs("\r\033[Klooking up names, Ctrl-C leaves out what is missing", stderr);
 	if (!rc)
 		rc = session__result(s, ret, err);
+	if (terminal)
+		fputs("\r\033[K", stderr);
 	if (!rc && o->raw_path)
 		rc = save_raw(s, o->raw_path, err);
 	*session = s;

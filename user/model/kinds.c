@@ -75,6 +75,7 @@ static const char *const loss_causes[LOSS_CAUSE_MAX] = {
 	[LOSS_PROCESS_MAP_FULL] = "process map full",
 	[LOSS_SWITCH_UNSEEN] = "switch unseen",
 	[LOSS_RESUME_UNSEEN] = "resume unseen",
+	[LOSS_BAD_RECORD] = "malformed record",
 };
 
 static const char *name_of(const char *const *names, size_t cnt, int value)

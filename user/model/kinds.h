@@ -102,7 +102,8 @@ enum loss_cause {
 	LOSS_PROCESS_MAP_FULL = 17,
 	LOSS_SWITCH_UNSEEN = 18, /* put where the kernel's run time clock says that it was */
 	LOSS_RESUME_UNSEEN = 19, /* waits without a stack: the program that walks it did not run */
-	LOSS_CAUSE_MAX = 20,
+	LOSS_BAD_RECORD = 20,	 /* of the ring: cut, or not of a kind that is known */
+	LOSS_CAUSE_MAX = 21,
 	LOSS_SLOTS_CNT = 64, /* room in a profile: causes that a newer version wrote survive */
 };
 

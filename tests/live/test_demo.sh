@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The first command of the README, twice in a row: status 0, a picture, a summary, and nothing else left behind.
+set -eu
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+here=$PWD
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+mkdir "$T/tmp" "$T/work"
+for run in 1 2; do
+	(cd "$T/work" && TMPDIR=$T/tmp "$here/scripts/demo" > "$T/said" 2>&1) || { echo "run $run: status $?"; cat "$T/said"; exit 1; }
+	[ "$(ls "$T/work" | tr '\n' ' ')" = "demo.cprof demo.svg " ] || { echo "run $run left"; ls "$T/work"; exit 1; }
+	xmllint --noout "$T/work/demo.svg"
+	grep -q '^thread time' "$T/said" && grep -q 'front: ' "$T/said" || { echo "run $run: no summary"; cat "$T/said"; exit 1; }
+	[ -z "$(ls "$T/tmp")" ] || { echo "run $run left in the folder of temporary files:"; ls "$T/tmp"; exit 1; }
+done
