@@ -27,6 +27,33 @@ static __always_inline u32 wanted(struct task_struct *task)
 	return how && *how == 2 ? CP_WANTED | CP_THREAD_ALONE : 0;
 }
 
+static long find_step_census(u32 i, struct python_ctx *c)
+{
+	return find_step(c, true);
+}
+
+static long frame_step_census(u32 i, struct python_ctx *c)
+{
+	return frame_step(c, true);
+}
+
+static __always_inline void python_of_sleeper(struct walk_scratch *s, struct task_struct *task,
+					      const struct cp_process *p)
+{
+	struct cp_thread *t = thread_of(task);
+	struct python_ctx c = {};
+
+	c.task = task;
+	if (!begin_python(&c, s, task, p->space) || !worth_a_search(&c, t, p->space))
+		return;
+	if (begin_search(&c, true))
+		bpf_loop(PYTHON_THREADS_MAX, find_step_census, &c, 0);
+	remember(&c, t);
+	if (s->python.stop == CP_PYTHON_WHOLE && begin_frames(&c, true))
+		bpf_loop(PYTHON_STEPS_MAX, frame_step_census, &c, 0);
+	own_python(s, p->id);
+}
+
 static __always_inline u32 stack_of_sleeper(struct task_struct *task, const struct cp_process *p)
 {
 	u32 at = cp_config.census_scratch;
@@ -36,14 +63,18 @@ static __always_inline u32 stack_of_sleeper(struct task_struct *task, const stru
 
 	if (!s)
 		return 0;
+	no_python(s);
 	if (cp_config.kernel_stacks) {
 		bytes = bpf_get_task_stack(task, s->kernel_frames, CP_FRAMES_MAX * 8, 0);
 		part.cnt = bytes > 0 ? (u32)bytes / 8 : 0;
 		hash_kernel(s, &part);
 	}
 	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
-	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
 		walk_steps(s, task, true);
+		if (s->walk.python && p)
+			python_of_sleeper(s, task, p);
+	}
 	return stack_number(s, &part);
 }
 
@@ -61,6 +92,7 @@ static __always_inline u32 stack_of_runner(void)
 
 	if (!s)
 		return 0;
+	no_python(s);
 	s->walk.cnt = 0;
 	s->walk.stop = CP_STOP_RUNNING;
 	s->walk.fp_mask[0] = s->walk.fp_mask[1] = s->walk.signal_mask[0] = s->walk.signal_mask[1] =

@@ -6,6 +6,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/python.h"
+
 enum {
 	CP_FRAMES_MAX = 127, /* of each half of a stack */
 	CP_COMM_BYTES = 16,
@@ -29,7 +31,7 @@ enum cp_event_kind {
 	CP_EVENT_END = 8,      /* the last of a process */
 };
 
-/* Leaf first; kernel_cnt kernel frames, then user_cnt user frames. */
+/* Leaf first; kernel_cnt kernel frames, then user_cnt user frames, then python_cnt struct cp_python_frame. */
 struct cp_event_stack {
 	__u8 event;
 	__u8 stop; /* enum walk_stop, or one of cp_stop */
@@ -38,6 +40,10 @@ struct cp_event_stack {
 	__u32 id;
 	__u64 fp_mask[2];     /* bit i: the caller of user frame i was found by the frame pointer */
 	__u64 signal_mask[2]; /* bit i: user frame i is a signal trampoline */
+	__u32 process;	      /* whose Python frames these are; 0 if there are none */
+	__u8 python_cnt;
+	__u8 python_stop; /* enum cp_python_stop */
+	__u16 pad;
 	__u64 frames[];
 };
 
@@ -220,6 +226,7 @@ struct cp_process {
 
 struct cp_range {
 	__u32 mapping, mapping_cnt; /* in cp_mappings */
+	__u32 python;		    /* 1: cp_pythons knows an interpreter in this space */
 };
 
 /* Constants of a capture: the verifier removes what is off. */
@@ -279,7 +286,7 @@ struct cp_cost {
 };
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct cp_event_stack) == 40, "wire format");
+_Static_assert(sizeof(struct cp_event_stack) == 48, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
 _Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
 _Static_assert(sizeof(struct cp_event_end) == 8, "wire format");

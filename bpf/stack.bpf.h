@@ -4,11 +4,22 @@
 #define CP_BPF_STACK_BPF_H
 
 #include "bpf/kernel_stack.bpf.h"
+#include "bpf/python.bpf.h"
 
 struct hash_ctx {
 	const u64 *frames;
+	const struct cp_python_frame *python;
 	struct cp_stack_key key;
 };
+
+static long hash_python(u32 i, struct hash_ctx *c)
+{
+	const struct cp_python_frame *f = &c->python[BOUND(i, CP_PYTHON_FRAMES_MAX - 1)];
+
+	cp_stack_hash(&c->key, f->code);
+	cp_stack_hash(&c->key, f->instr);
+	return 0;
+}
 
 static long hash_frame(u32 i, struct hash_ctx *c)
 {
@@ -95,30 +106,37 @@ static __always_inline void kernel_part_of(void *ctx, struct walk_scratch *s,
 static __always_inline bool send_stack(struct walk_scratch *s, u32 id, u32 kernel_cnt)
 {
 	struct walk *w = &s->walk;
-	struct cp_event_stack head = {
-		.event = CP_EVENT_STACK,
-		.stop = w->stop,
-		.kernel_cnt = kernel_cnt,
-		.user_cnt = w->cnt,
-		.id = id,
-	};
+	struct cp_event_stack *head = (void *)s->head;
 	u32 kernel_bytes = kernel_cnt * 8, user_bytes = w->cnt * 8;
+	u32 python_bytes = s->python.cnt * sizeof(struct cp_python_frame);
 	struct bpf_dynptr ptr;
 
-	__builtin_memcpy(head.fp_mask, w->fp_mask, sizeof(head.fp_mask));
-	__builtin_memcpy(head.signal_mask, w->signal_mask, sizeof(head.signal_mask));
-	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8)
+	head->event = CP_EVENT_STACK;
+	head->stop = w->stop;
+	head->kernel_cnt = kernel_cnt;
+	head->user_cnt = w->cnt;
+	head->id = id;
+	head->process = s->python.process;
+	head->python_cnt = s->python.cnt;
+	head->python_stop = s->python.stop;
+	__builtin_memcpy(head->fp_mask, w->fp_mask, sizeof(head->fp_mask));
+	__builtin_memcpy(head->signal_mask, w->signal_mask, sizeof(head->signal_mask));
+	if (kernel_bytes > CP_FRAMES_MAX * 8 || user_bytes > CP_FRAMES_MAX * 8 ||
+	    python_bytes > sizeof(s->python.frames))
 		return true;
-	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(head) + kernel_bytes + user_bytes, 0,
-				       &ptr)) {
+	if (bpf_ringbuf_reserve_dynptr(
+		    &cp_ring, sizeof(*head) + kernel_bytes + user_bytes + python_bytes, 0, &ptr)) {
 		bpf_ringbuf_discard_dynptr(&ptr, 0);
 		return false;
 	}
-	bpf_dynptr_write(&ptr, 0, &head, sizeof(head), 0);
+	bpf_dynptr_write(&ptr, 0, head, sizeof(*head), 0);
 	if (kernel_bytes)
-		bpf_dynptr_write(&ptr, sizeof(head), s->kernel_frames, kernel_bytes, 0);
+		bpf_dynptr_write(&ptr, sizeof(*head), s->kernel_frames, kernel_bytes, 0);
 	if (user_bytes)
-		bpf_dynptr_write(&ptr, sizeof(head) + kernel_bytes, w->frames, user_bytes, 0);
+		bpf_dynptr_write(&ptr, sizeof(*head) + kernel_bytes, w->frames, user_bytes, 0);
+	if (python_bytes)
+		bpf_dynptr_write(&ptr, sizeof(*head) + kernel_bytes + user_bytes, s->python.frames,
+				 python_bytes, 0);
 	bpf_ringbuf_submit_dynptr(&ptr, ring_flags());
 	return true;
 }
@@ -137,6 +155,12 @@ __weak u32 stack_known(struct walk_scratch *s, struct kernel_part *part)
 	bpf_loop(s->walk.cnt, hash_frame, &c, 0);
 	cp_stack_hash(&c.key, part->cnt | s->walk.cnt << 8 | s->walk.stop << 16);
 	cp_stack_hash(&c.key, s->walk.fp_mask[0]);
+	if (s->python.process) {
+		/* names are read in the process, so its number counts too */
+		cp_stack_hash(&c.key, (u64)s->python.process << 32 | s->python.stop);
+		c.python = s->python.frames;
+		bpf_loop(s->python.cnt, hash_python, &c, 0);
+	}
 	part->hash = c.key;
 	known = bpf_map_lookup_elem(&cp_stacks, &c.key);
 	return known ? *known : 0;
@@ -150,6 +174,8 @@ __weak u32 stack_new(struct walk_scratch *s, struct kernel_part *part)
 
 	if (!s || !part)
 		return 0;
+	if (s->python.current)
+		cp_mark_python(s);
 	key = part->hash;
 	id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
 	if (!send_stack(s, id, part->cnt)) {
@@ -191,6 +217,7 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		return 0;
 	}
 	s->busy = 1;
+	no_python(s);
 	if (cp_config.kernel_stacks) {
 		if (family == 0) {
 			kernel_part_of(ctx, s, task, &part);
@@ -200,8 +227,11 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		}
 	}
 	if (walk_begin(&s->walk, task, p) && cp_config.user_stacks &&
-	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task)))
+	    walk_registers(&s->walk, (struct pt_regs *)bpf_task_pt_regs(task))) {
 		walk_current(s);
+		if (s->walk.python && p)
+			cp_walk_python(s, p->id);
+	}
 	id = stack_known(s, &part);
 	if (!id) {
 		if (cp_config.kernel_stacks && !part.unwound)

@@ -73,6 +73,9 @@ struct cp_thread {
 	u64 exec_ns, delay_ns;		 /* what they gained inside the window */
 	u64 run_since_ns;		 /* start of the current stay on a CPU */
 	u64 exec_mark_ns;		 /* sum_exec_runtime at the last switch that was seen */
+	u64 python_thread;		 /* address of its Python thread state */
+	u32 python_space;		 /* ... in this address space */
+	u32 python_misses;
 	u64 wait_whole_ns,
 		wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
 	struct pieces waits;

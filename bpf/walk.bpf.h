@@ -59,7 +59,8 @@ struct walk {
 	u32 mapping, mapping_cnt; /* the space's range */
 	u32 mapping_at;		  /* last hit */
 	u32 cnt;
-	u32 stop; /* 0 while walking */
+	u32 stop;   /* 0 while walking */
+	u32 python; /* the process has an interpreter: bpf/python.bpf.h */
 	u64 frames[CP_FRAMES_MAX + 1];
 	u64 window[WALK_WINDOW_WORDS];
 };
@@ -67,6 +68,8 @@ struct walk {
 /* One per CPU and program family. */
 struct walk_scratch {
 	struct walk walk;
+	struct walk_python python;
+	u64 head[sizeof(struct cp_event_stack) / 8]; /* not on the stack, which is short */
 	u64 kernel_frames[CP_FRAMES_MAX + 1];
 	u32 busy;
 	u32 pad;
@@ -466,6 +469,7 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 
 	w->cnt = 0;
 	w->stop = 0;
+	w->python = 0;
 	w->fp_mask[0] = w->fp_mask[1] = w->signal_mask[0] = w->signal_mask[1] = 0;
 	if (task->flags & PF_KTHREAD)
 		return false;
@@ -480,6 +484,7 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 	}
 	find_return_probes(w, task);
 	w->space = p->space;
+	w->python = range->python;
 	w->mapping = w->mapping_at = range->mapping;
 	w->mapping_cnt = range->mapping_cnt;
 	w->window_start = w->window_cnt = 0;

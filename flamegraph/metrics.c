@@ -33,7 +33,7 @@ size_t flame_name_len(const char *name, size_t len_bytes)
 	const char *tail = name + len_bytes - 4;
 
 	if (len_bytes >= 4 && tail[0] == '_' && tail[1] == '[' && tail[3] == ']' &&
-	    strchr("kwij", tail[2]) && tail[2])
+	    strchr("kwijp", tail[2]) && tail[2])
 		return len_bytes - 4;
 	return len_bytes;
 }

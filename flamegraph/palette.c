@@ -212,10 +212,20 @@ static uint32_t name_rgb(const char *s, size_t len_bytes, bool waker, const stru
 	return on_ramp(r, v, v2);
 }
 
+/* Functions of Python are lighter than native ones, in the same hue. */
+static uint32_t lighten(uint32_t rgb)
+{
+	double c[3];
+
+	for (int i = 0; i < 3; i++)
+		c[i] = (rgb >> (16 - 8 * i) & 255) * 0.6 + 255 * 0.4;
+	return pack(c);
+}
+
 /* Mixed frames: the mean of the classes' colours, paler the less one class prevails, so that full colours
  * stand out as answers. (A wait nearly always ends in a little runnable time: that must not fade it.) */
-static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, bool waker,
-			  const struct flame_opts *o)
+static uint32_t native_class_rgb(const struct flame_tree *t, uint32_t node, bool waker,
+				 const struct flame_opts *o)
 {
 	const char *s = strtab_get(&t->names, t->nodes[node].name);
 	size_t len_bytes = strtab_len_bytes(&t->names, t->nodes[node].name);
@@ -249,6 +259,16 @@ static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, bool waker,
 		c[i] = paper[i] + strength * (c[i] - paper[i]) - 6 * shade;
 	}
 	return pack(c);
+}
+
+static uint32_t class_rgb(const struct flame_tree *t, uint32_t node, bool waker,
+			  const struct flame_opts *o)
+{
+	uint32_t rgb = native_class_rgb(t, node, waker, o);
+	const char *s = strtab_get(&t->names, t->nodes[node].name);
+
+	return ends_in(s, strtab_len_bytes(&t->names, t->nodes[node].name), "_[p]") ? lighten(rgb) :
+										      rgb;
 }
 
 uint32_t flame_change_rgb(double share, bool negate)

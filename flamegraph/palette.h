@@ -6,6 +6,7 @@
  *  - A graph with classes of time: warm for running, green for runnable, blue and violet for blocked. A
  *    frame of one class has its full colour; one of several is pale, in the mean of their colours.
  *    Warm, blue-green and blue differ in every common kind of colour blindness and in grey by lightness.
+ *    Functions of Python ("_[p]" at the end of the name) are lighter.
  *  - A difference: red grew, blue shrank, both by the frame's own weight; grey is not significant. */
 #ifndef CP_FLAMEGRAPH_PALETTE_H
 #define CP_FLAMEGRAPH_PALETTE_H

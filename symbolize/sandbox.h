@@ -32,6 +32,7 @@ enum sandbox_kind {
 	SANDBOX_SYMBOLS = 1, /* symbol tables */
 	SANDBOX_LINES = 2,   /* debug information; opens by path are asked of the parent */
 	SANDBOX_NAMES = 3,   /* demangling */
+	SANDBOX_PYTHON = 4,  /* symbolize/python_layout.h */
 	SANDBOX_KIND_MAX = 8,
 };
 

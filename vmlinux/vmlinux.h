@@ -98,6 +98,11 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 } CORE;
 
+/* x86-64 */
+struct thread_struct {
+	unsigned long fsbase;
+} CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -118,6 +123,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct thread_info thread_info;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 	struct css_set *cgroups;
 } CORE;
 

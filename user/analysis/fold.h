@@ -28,7 +28,7 @@ enum fold_root {
 extern const char *const fold_root_words[];
 
 enum fold_flag {
-	FOLD_SUFFIXES = 1 << 0,	 /* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT */
+	FOLD_SUFFIXES = 1 << 0,	 /* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT, "_[p]" Python */
 	FOLD_DELIMITER = 1 << 1, /* a frame "-" between user and kernel part */
 	FOLD_USER_ONLY = 1 << 2,
 	FOLD_KERNEL_ONLY = 1 << 3,

@@ -17,7 +17,8 @@ enum {
 
 static size_t stack_bytes(const struct cp_event_stack *e)
 {
-	return sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]);
+	return sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]) +
+	       e->python_cnt * sizeof(struct cp_python_frame);
 }
 
 /* Equal but for the number. */
@@ -26,6 +27,7 @@ static bool same_content(const struct cp_event_stack *a, const struct cp_event_s
 	const size_t from = offsetof(struct cp_event_stack, fp_mask);
 
 	return a->stop == b->stop && a->kernel_cnt == b->kernel_cnt && a->user_cnt == b->user_cnt &&
+	       a->python_cnt == b->python_cnt &&
 	       !memcmp((const char *)a + from, (const char *)b + from, stack_bytes(a) - from);
 }
 
@@ -64,6 +66,8 @@ static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t
 	memcpy(copy, e, stack_bytes(e));
 	ev->stacks[e->id] = copy;
 	index_add(&ev->stack_index, hash, e->id);
+	if (copy->python_cnt && ev->python_seen)
+		ev->python_seen(ev->ctx, ev, copy);
 	return true;
 }
 

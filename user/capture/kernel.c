@@ -372,6 +372,15 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 void kernel__unpublish(struct kernel *k, uint32_t space)
 {
 	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space);
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_pythons), &space);
+}
+
+int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_python *python,
+			   struct err *err)
+{
+	if (bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_pythons), &space, python, BPF_ANY))
+		return err_errno(err, "cannot publish a Python interpreter");
+	return 0;
 }
 
 /* What it writes is appended to *out; NULL: it writes nothing. */

@@ -33,6 +33,9 @@ int kernel__mappings(struct kernel *k, uint64_t **rows, uint32_t **blocks,
 		     struct cp_mapping **mappings, struct err *err); /* borrowed */
 int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *range,
 		    struct err *err);
+/* Before kernel__publish of that space. */
+int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_python *python,
+			   struct err *err);
 void kernel__unpublish(struct kernel *k, uint32_t space);
 int kernel__census(struct kernel *k, enum census census, struct err *err);
 void kernel__set_window(struct kernel *k, const struct account_window *w);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bpf/events.h"
-#include "user/base/buf.h"
 
 /* A record of the kernel's; false: cut off. */
 static bool take_symbol(const struct buf *records, size_t *at, struct kallsyms_sieve *sieve)
@@ -36,16 +35,12 @@ static bool take_symbol(const struct buf *records, size_t *at, struct kallsyms_s
 	return true;
 }
 
-int kernel_symbols_sieve(struct kernel *k, const uint64_t *wanted, size_t cnt,
-			 struct kallsyms_sieve *sieve)
+int kernel_symbols_take(const struct buf *records, struct kallsyms_sieve *sieve)
 {
-	struct buf records = { 0 };
 	size_t at = 0;
-	int rc = kernel__symbols(k, wanted, cnt, &records);
 
-	while (!rc && at < records.len_bytes)
-		if (!take_symbol(&records, &at, sieve))
-			rc = -EPROTO;
-	buf_free(&records);
-	return rc;
+	while (at < records->len_bytes)
+		if (!take_symbol(records, &at, sieve))
+			return -EPROTO;
+	return 0;
 }

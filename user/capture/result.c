@@ -2,8 +2,6 @@
 /* From addresses and sums to a profile with names; see result.h. */
 #include "user/capture/result.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +9,7 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/code_maps.h"
+#include "user/capture/python_stack.h"
 
 enum {
 	TRIM_SEARCH_FRAMES = 16
@@ -130,9 +129,8 @@ static uint32_t push(struct builder *b, uint32_t stack, const struct named *n)
 	return stack;
 }
 
-static uint32_t push_mark(struct builder *b, uint32_t stack, int stop)
+static uint32_t push_mark(struct builder *b, uint32_t stack, const char *text)
 {
-	const char *text = model_stop_reason(stop);
 	struct frame f = { .kind = FRAME_MARK };
 
 	if (!*text)
@@ -146,21 +144,112 @@ static bool bit(const __u64 mask[2], size_t i)
 	return mask[i >> 6] >> (i & 63) & 1;
 }
 
+static const struct named *user_frame(struct builder *b, const struct cp_event_stack *e, size_t i,
+				      uint64_t space)
+{
+	uint32_t flags = 0;
+
+	if (!i || bit(e->signal_mask, i - 1))
+		flags |= FRAME_EXACT_PC;
+	if (bit(e->fp_mask, i))
+		flags |= FRAME_BY_FP;
+	if (bit(e->signal_mask, i))
+		flags |= FRAME_SIGNAL;
+	return name_address(b, space, e->frames[e->kernel_cnt + i], flags);
+}
+
+/* The loop of the Python interpreter, whose rarely used part lies elsewhere and has a name of its own. */
+static bool is_evaluation(struct builder *b, const struct cp_event_stack *e, size_t i,
+			  uint64_t space, const struct cp_python *python)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault";
+	uint64_t addr = e->frames[e->kernel_cnt + i];
+	const struct named *n;
+
+	if (addr >= python->eval_start && addr < python->eval_end)
+		return true;
+	n = user_frame(b, e, i, space);
+	for (uint32_t k = 0; k < n->cnt; k++)
+		if (!strncmp(profile__str(b->p,
+					  b->p->frames.items[b->frames[n->first + k]].name_sid),
+			     name, sizeof(name) - 1))
+			return true;
+	return false;
+}
+
+static uint32_t push_python(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
+			    const struct python_run *run)
+{
+	const struct python_names *from = b->in->python_names;
+	const struct python_name *names = python_names__find(from, e);
+
+	for (uint32_t i = run->first + run->cnt; names && i-- > run->first;) {
+		struct frame f = { .kind = FRAME_INTERPRETED,
+				   .reason = (uint8_t)names[i].reason,
+				   .line = names[i].line };
+
+		f.name_sid = profile__string(b->p, python_names__str(from, names[i].function_sid));
+		f.file_sid = profile__string(b->p, python_names__str(from, names[i].file_sid));
+		f.module_sid = profile__string(b->p, "[python]");
+		stack = profile__add_stack(b->p, stack, profile__add_frame(b->p, &f));
+	}
+	return stack;
+}
+
+/* A user stack with Python frames on its way into the profile. */
+struct python_merge {
+	const struct python_layout *layout; /* NULL: there are none */
+	bool evaluation[CP_FRAMES_MAX + 1];
+	struct python_runs runs;
+	size_t left;	  /* evaluations still to come, from the root on */
+	const char *mark; /* to be put before the outermost frame, where others are missing */
+};
+
+static void merge_begin(struct builder *b, struct python_merge *m, const struct cp_event_stack *e,
+			uint64_t space)
+{
+	*m = (struct python_merge){ .mark = "" };
+	if (!e->process)
+		return;
+	m->layout = spaces__python(b->in->spaces, (uint32_t)space);
+	if (!m->layout)
+		return;
+	m->mark = python_stack_mark(e->python_stop);
+	python_stack_runs(e, &m->runs);
+	for (size_t i = 0; i < e->user_cnt && i < CP_FRAMES_MAX; i++) {
+		m->evaluation[i] = is_evaluation(b, e, i, space, &m->layout->kernel);
+		m->left += m->evaluation[i];
+	}
+}
+
+/* What the n-th evaluation from the leaf ran. */
+static uint32_t merge_run(struct builder *b, struct python_merge *m, uint32_t stack,
+			  const struct cp_event_stack *e, size_t n)
+{
+	const struct python_run *run = python_stack_run(&m->runs, n);
+
+	if (run || !m->runs.cnt) {
+		stack = push_mark(b, stack, m->mark);
+		m->mark = "";
+	}
+	return run ? push_python(b, stack, e, run) : stack;
+}
+
+/* Native frames, each evaluation followed by the Python functions that it ran. */
 static uint32_t push_user(struct builder *b, uint32_t stack, const struct cp_event_stack *e,
 			  uint64_t space)
 {
-	const __u64 *frames = e->frames + e->kernel_cnt;
+	struct python_merge m;
 
+	merge_begin(b, &m, e, space);
+	/* a native walk that ended early has lost the evaluations further out, not what they ran */
+	if (m.layout && e->stop != STOP_ROOT)
+		for (size_t n = m.runs.cnt; n-- > m.left;)
+			stack = merge_run(b, &m, stack, e, n);
 	for (size_t i = e->user_cnt; i-- > 0;) {
-		uint32_t flags = 0;
-
-		if (!i || bit(e->signal_mask, i - 1))
-			flags |= FRAME_EXACT_PC;
-		if (bit(e->fp_mask, i))
-			flags |= FRAME_BY_FP;
-		if (bit(e->signal_mask, i))
-			flags |= FRAME_SIGNAL;
-		stack = push(b, stack, name_address(b, space, frames[i], flags));
+		stack = push(b, stack, user_frame(b, e, i, space));
+		if (i < CP_FRAMES_MAX && m.evaluation[i])
+			stack = merge_run(b, &m, stack, e, --m.left);
 	}
 	return stack;
 }
@@ -207,8 +296,8 @@ static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_p
 	uint32_t stack;
 
 	if (!e)
-		return push_mark(b, 0, stop_without_frames(id));
-	stack = push_mark(b, 0, e->stop);
+		return push_mark(b, 0, model_stop_reason(stop_without_frames(id)));
+	stack = push_mark(b, 0, model_stop_reason(e->stop));
 	stack = push_user(b, stack, e, process ? process->space : UINT32_MAX);
 	return push_kernel(b, stack, e);
 }
@@ -505,49 +594,4 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 	code_maps_note_tried(&b.maps, p, in->symbolizer);
 	builder_fini(&b);
 	return profile__check(p, err);
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct cp_sum_key));
-}
-
-struct keyed {
-	struct cp_sum_key key;
-	struct cp_sum value;
-};
-
-static struct keyed *sorted(const struct cp_sum_key *keys, const struct cp_sum *values, size_t cnt)
-{
-	struct keyed *all = xcalloc(cnt, sizeof(*all));
-
-	for (size_t i = 0; i < cnt; i++)
-		all[i] = (struct keyed){ keys[i], values[i] };
-	qsort(all, cnt, sizeof(*all), compare_keys);
-	return all;
-}
-
-int result_compare(const struct result_input *in, const struct interval_sums *sums, struct err *err)
-{
-	const struct cp_sum_key *keys;
-	const struct cp_sum *values;
-	size_t cnt = interval_sums__get(sums, &keys, &values), i;
-	struct keyed *a = sorted(in->keys, in->values, in->sum_cnt), *b = sorted(keys, values, cnt);
-	int rc = 0;
-
-	for (i = 0; i < cnt && i < in->sum_cnt; i++)
-		if (memcmp(&a[i], &b[i], sizeof(a[i])))
-			break;
-	if (i < cnt || i < in->sum_cnt)
-		rc = err_set(err, -EINVAL,
-			     "the two sinks differ at sum %zu of %zu and %zu: stack %u kind %u has "
-			     "%" PRIu64 " ns by sums, stack %u kind %u %" PRIu64 " ns by intervals",
-			     i, in->sum_cnt, cnt, i < in->sum_cnt ? a[i].key.stack : 0,
-			     i < in->sum_cnt ? a[i].key.kind : 0,
-			     (uint64_t)(i < in->sum_cnt ? a[i].value.ns : 0),
-			     i < cnt ? b[i].key.stack : 0, i < cnt ? b[i].key.kind : 0,
-			     (uint64_t)(i < cnt ? b[i].value.ns : 0));
-	free(a);
-	free(b);
-	return rc;
 }

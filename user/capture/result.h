@@ -5,11 +5,15 @@
 
 #include "symbolize/symbolizer.h"
 #include "user/capture/events.h"
+#include "user/capture/python_names.h"
+#include "user/capture/spaces.h"
 #include "user/model/profile.h"
 
 struct result_input {
 	const struct events *events;
 	struct symbolizer *symbolizer;
+	const struct spaces *spaces; /* which processes have a Python interpreter */
+	const struct python_names *python_names;
 	const struct cp_sum_key *keys;
 	const struct cp_sum *values;
 	size_t sum_cnt;

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "symbolize/elf.h"
+#include "symbolize/python_layout.h"
 #include "symbolize/rows_remote.h"
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
+#include "user/capture/mapped_file.h"
 
 enum {
 	BATCHES_MAX = 16,     /* requests under way; each holds descriptors */
@@ -46,7 +48,9 @@ struct row_files {
 	struct row_files_stats stats;
 };
 
-static const sandbox_handler handlers[SANDBOX_KIND_MAX] = { [SANDBOX_ROWS] = rows_sandbox_handler };
+static const sandbox_handler handlers[SANDBOX_KIND_MAX] = {
+	[SANDBOX_ROWS] = rows_sandbox_handler, [SANDBOX_PYTHON] = python_sandbox_handler
+};
 
 struct row_files *row_files__new(void)
 {
@@ -64,28 +68,6 @@ static int compile(struct row_files *s, int fd, struct row_table *ret)
 	int rc = s->sandbox ? 0 : sandbox_open(handlers, &s->sandbox, NULL);
 
 	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
-}
-
-/* The file behind a mapping: through map_files, which is the mapped file itself whatever became of its
- * path; else by path inside the process's root, if it is still the same file. */
-static int open_mapped(pid_t pid, const struct maps_entry *e)
-{
-	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
-			       (unsigned long)e->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(path);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 static uint64_t now_ns(void)
@@ -275,7 +257,7 @@ int64_t row_files__of(struct row_files *s, pid_t pid, const struct maps_entry *e
 		return find_file(s, &st, -1);
 	if (!e->inode)
 		return -1;
-	fd = open_mapped(pid, e);
+	fd = mapped_file_open(pid, e);
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
@@ -324,6 +306,12 @@ void row_files__count(const struct row_files *s, uint64_t *row_cnt, uint64_t *bl
 		*row_cnt += f->pending ? f->row_guess_cnt : f->table.row_cnt;
 		*block_cnt += (f->pending ? f->block_guess_cnt : f->table.block_cnt) + 1;
 	}
+}
+
+struct sandbox *row_files__sandbox(struct row_files *s)
+{
+	settle_all(s);
+	return s->sandbox;
 }
 
 struct row_files_stats row_files__stats(const struct row_files *s)

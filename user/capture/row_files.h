@@ -11,6 +11,7 @@
 
 #include "symbolize/maps.h"
 #include "symbolize/rows.h"
+#include "symbolize/sandbox.h"
 
 /* The vdso is the one with inode 0. What does not concern the file itself belongs to the one who places it. */
 struct rows_file {
@@ -45,6 +46,8 @@ void row_files__together(struct row_files *s);
 /* true: new files go into batches; false: what has been gathered is started. */
 void row_files__prepare(struct row_files *s, bool preparing);
 void row_files__settle(struct row_files *s); /* waits for all batches */
+/* For other questions about the same files; no batch is under way then. NULL: there is none. Borrowed. */
+struct sandbox *row_files__sandbox(struct row_files *s);
 /* Rows and blocks of all files, estimated for those that are being compiled. */
 void row_files__count(const struct row_files *s, uint64_t *row_cnt, uint64_t *block_cnt);
 

@@ -2,8 +2,6 @@
 /* A capture from start to profile; see session.h. */
 #include "user/capture/session.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -22,6 +20,8 @@
 #include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
 #include "user/capture/kernel_symbols.h"
+#include "user/capture/prepare.h"
+#include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
 #include "user/capture/resume.h"
@@ -48,6 +48,7 @@ struct session {
 	struct cgroups *cgroups;
 	struct events events;
 	struct harvest harvest;
+	struct python_names *python_names;
 	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
@@ -146,10 +147,26 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 		leave_space(s, before);
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
+	/* without room for its interpreter a process still has native stacks */
+	if (!rc && range.python &&
+	    kernel__publish_python(s->kernel, p->space,
+				   &spaces__python(s->spaces, p->space)->kernel, NULL))
+		range.python = 0;
 	if (!rc)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
 	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
 		s->unpublished_cnt++;
+}
+
+/* Names of functions are read while the process has them. */
+static void python_seen(void *ctx, struct events *ev, const struct cp_event_stack *e)
+{
+	struct session *s = ctx;
+	const struct event_process *p = events_process(ev, e->process);
+	const struct python_layout *l = p ? spaces__python(s->spaces, p->space) : NULL;
+
+	if (l)
+		python_names__stack(s->python_names, e, l, p->event.tgid);
 }
 
 static void cgroup_seen(void *ctx, uint64_t id, const char *path)
@@ -172,54 +189,6 @@ static int take_event(void *ctx, void *data, size_t len_bytes)
 	struct session *s = ctx;
 
 	return events_take(&s->events, data, len_bytes);
-}
-
-static void prepare_all(struct spaces *spaces)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-
-	if (!proc)
-		return;
-	while ((e = readdir(proc)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			spaces__prepare(spaces, atoi(e->d_name));
-	closedir(proc);
-}
-
-static void prepare_cgroups(struct session *s)
-{
-	uint32_t *pids = NULL;
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
-		cgroups_list(s->opts->cgroups[i].dir, &pids, &cnt);
-	for (size_t i = 0; i < cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)pids[i]);
-	free(pids);
-}
-
-/* Besides those that it starts. */
-static bool is_one_process(const struct capture_opts *o)
-{
-	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
-}
-
-static void prepare(struct session *s)
-{
-	if (s->opts->frame_pointers || !s->opts->user_stacks) {
-		spaces__without_rows(s->spaces);
-		return;
-	}
-	if (s->opts->all)
-		prepare_all(s->spaces);
-	prepare_cgroups(s);
-	if (is_one_process(s->opts))
-		spaces__together(s->spaces);
-	for (size_t i = 0; i < s->opts->pid_cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
-	for (size_t i = 0; i < s->opts->tid_cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
 }
 
 /* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
@@ -305,8 +274,13 @@ static int kernel_symbols(void *ctx, const uint64_t *wanted, size_t cnt,
 			  struct kallsyms_sieve *sieve)
 {
 	struct session *s = ctx;
+	struct buf records = { 0 };
+	int rc = s->kernel ? kernel__symbols(s->kernel, wanted, cnt, &records) : -ENOTSUP;
 
-	return s->kernel ? kernel_symbols_sieve(s->kernel, wanted, cnt, sieve) : -ENOTSUP;
+	if (!rc)
+		rc = kernel_symbols_take(&records, sieve);
+	buf_free(&records);
+	return rc;
 }
 
 int session__open(const struct capture_opts *opts, struct session **ret, struct err *err)
@@ -329,10 +303,12 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	sym_opts.kernel_symbols = kernel_symbols;
 	sym_opts.kernel_done = begin_detach;
 	sym_opts.kernel_ctx = s;
-	sym_opts.one_process = is_one_process(opts);
+	sym_opts.one_process = prepare_is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
+	s->python_names = python_names__new();
 	s->events.process_seen = process_seen;
 	s->events.process_ended = process_ended;
+	s->events.python_seen = python_seen;
 	s->events.cgroup_seen = cgroup_seen;
 	s->events.moved_in = moved_in;
 	s->events.ctx = s;
@@ -342,7 +318,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	if (opts->slice_ns)
 		s->events.sliced = interval_sums__new(opts->per_thread);
 	next_phase(s, "compile rows");
-	prepare(s);
+	prepare_spaces(s->spaces, opts);
 	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
 	next_phase(s, "census");
@@ -543,7 +519,10 @@ static void end_detach(struct session *s)
 
 int session__result(struct session *s, struct profile **ret, struct err *err)
 {
-	struct result_input in = { .events = &s->events, .symbolizer = s->symbolizer };
+	struct result_input in = { .events = &s->events,
+				   .symbolizer = s->symbolizer,
+				   .spaces = s->spaces,
+				   .python_names = s->python_names };
 	struct profile *p = profile__new();
 	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
@@ -595,5 +574,6 @@ void session__close(struct session *s)
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
 	harvest_free(&s->harvest);
+	python_names__free(s->python_names);
 	free(s);
 }

@@ -15,6 +15,8 @@
 #include "user/base/slots.h"
 #include "user/capture/grace.h"
 #include "user/capture/row_files.h"
+#include "user/capture/mapped_file.h"
+#include "user/capture/pythons.h"
 
 enum {
 	ROWS_MIN = 1 << 20,
@@ -50,6 +52,7 @@ struct spaces {
 	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
 	bool without_rows;
+	struct pythons *pythons;
 	struct spaces_stats stats;
 };
 
@@ -58,6 +61,7 @@ struct spaces *spaces__new(void)
 	struct spaces *s = xzalloc(sizeof(*s));
 
 	s->files = row_files__new();
+	s->pythons = pythons__new();
 	return s;
 }
 
@@ -66,6 +70,7 @@ void spaces__free(struct spaces *s)
 	if (!s)
 		return;
 	row_files__free(s->files);
+	pythons__free(s->pythons);
 	for (size_t i = 0; i < s->cnt; i++)
 		free(s->list[i].files);
 	free(s->list);
@@ -384,10 +389,16 @@ int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, struct symboli
 	}
 	symbolizer__add_process(sym, number, pid, &maps, NULL);
 	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
+	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, &maps);
 	s->stats.publish_cnt++;
 out:
 	maps_free(&maps);
 	return rc;
+}
+
+const struct python_layout *spaces__python(const struct spaces *s, uint32_t space)
+{
+	return pythons__layout(s->pythons, space);
 }
 
 struct spaces_stats spaces__stats(const struct spaces *s)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "bpf/events.h"
+#include "symbolize/python_layout.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/err.h"
 #include "user/capture/row_files.h"
@@ -53,6 +54,10 @@ void spaces__hold(struct spaces *s, uint32_t space);
 /* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
  * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
 bool spaces__drop(struct spaces *s, uint32_t space);
+
+/* The Python interpreter of an address space, if ret->python said that it has one; borrowed until the next
+ * spaces__publish. */
+const struct python_layout *spaces__python(const struct spaces *s, uint32_t space);
 
 struct spaces_stats {
 	struct row_files_stats files;

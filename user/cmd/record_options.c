@@ -60,7 +60,7 @@ const struct opt record_options[] = {
 	{ "kinds", 0, OPT_STRING, OFF(kinds), "KINDS",
 	  "With -f: which time, as for causeprof fold: all, off, blocked, runnable, running, ..." },
 	{ "annotate", 0, OPT_FLAG, OFF(annotate), NULL,
-	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT" },
+	  "With -f: mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python" },
 	{ "frequency", 'F', OPT_U64, OFF(capture.sample_hz), "HZ",
 	  "Samples of running threads a second; default 99 to 4999, for about 1000 a CPU", 1,
 	  20000 },

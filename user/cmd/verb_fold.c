@@ -32,7 +32,7 @@ static const struct opt options[] = {
 	{ "lines", 0, OPT_FLAG, AT(lines), NULL,
 	  "Add the source file and line to frames that have them (record --lines, symbolize --lines)" },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
-	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT", 0, 0, NULL },
+	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python", 0, 0, NULL },
 	{ "delimiter", 'd', OPT_FLAG, AT(delimiter), NULL,
 	  "A frame \"-\" between the user and the kernel part", 0, 0, NULL },
 	{ "user-stacks-only", 'U', OPT_FLAG, AT(user_only), NULL, "Leave out kernel frames", 0, 0,

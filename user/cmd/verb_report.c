@@ -42,7 +42,7 @@ static const struct opt options[] = {
 	{ "lines", 0, OPT_FLAG, AT(lines), NULL,
 	  "Add the source file and line to frames that have them (record --lines, symbolize --lines)" },
 	{ "annotate", 'a', OPT_FLAG, AT(annotate), NULL,
-	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT", 0, 0, NULL },
+	  "Mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python", 0, 0, NULL },
 	{ "unfold-asleep", 0, OPT_FLAG, AT(unfold_asleep), NULL,
 	  "Show the stacks of threads that never ran", 0, 0, NULL },
 	{ "width", 0, OPT_U64, AT(width_cols), "COLUMNS", "Width of a line", 0, 1e6, NULL },

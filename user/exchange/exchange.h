@@ -40,7 +40,7 @@ struct import_report {
 
 struct export_options {
 	const char *unit; /* time unit of folded values: ns, us, ms, s; NULL = the profile's own */
-	bool suffixes;	  /* _[k] _[i] _[j] */
+	bool suffixes;	  /* _[k] _[i] _[j] _[p] */
 	bool kinds;	  /* a leaf frame [running], [sleep], ... */
 };
 

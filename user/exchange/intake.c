@@ -101,6 +101,9 @@ static size_t take_suffix(struct frame *f, const char *name, size_t len_bytes)
 	} else if (ends_in(name, len_bytes, 'j')) {
 		f->kind = FRAME_JIT;
 		len_bytes -= 4;
+	} else if (ends_in(name, len_bytes, 'p')) {
+		f->kind = FRAME_INTERPRETED;
+		len_bytes -= 4;
 	} else if (len_bytes && len_bytes <= 2 && !memcmp(name, "--", len_bytes)) {
 		f->kind = FRAME_MARK;
 	}

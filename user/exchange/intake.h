@@ -34,7 +34,7 @@ int intake_init(struct intake *k, struct profile *p, const struct import_options
 int intake_set_unit(struct intake *k, const char *default_unit, struct err *err);
 void intake_finish(struct intake *k); /* rounds, frees */
 
-/* A frame by its name as tools print it: "_[k]", "_[i]", "_[j]" at the end become kind and flags. */
+/* A frame by its name as tools print it: "_[k]", "_[i]", "_[j]", "_[p]" at the end become kind and flags. */
 uint32_t intake_frame(struct intake *k, const char *name, size_t len_bytes);
 /* The same with a source file, a line and a module ("" and 0 = unknown). */
 uint32_t intake_frame_at(struct intake *k, const char *name, const char *file, uint64_t line,

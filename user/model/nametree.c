@@ -69,6 +69,28 @@ static void put_without_addresses(struct buf *out, const char *name)
 	}
 }
 
+/* A function of an interpreted language is known by its file and line: names are used again and again. */
+static void put_place(const struct profile *p, const struct frame *f, struct buf *out)
+{
+	const char *path = profile__str(p, f->file_sid), *slash = strrchr(path, '/');
+
+	buf_printf(out, " %s", slash && slash[1] ? slash + 1 : path);
+	if (f->line)
+		buf_printf(out, ":%u", f->line);
+}
+
+static void put_suffix(const struct frame *f, struct buf *out)
+{
+	if (f->flags & FRAME_INLINED)
+		buf_puts(out, "_[i]");
+	else if (f->kind == FRAME_KERNEL)
+		buf_puts(out, "_[k]");
+	else if (f->kind == FRAME_JIT)
+		buf_puts(out, "_[j]");
+	else if (f->kind == FRAME_INTERPRETED)
+		buf_puts(out, "_[p]");
+}
+
 void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, struct buf *out)
 {
 	const struct frame *f = &p->frames.items[frame];
@@ -86,16 +108,12 @@ void frame_label(const struct profile *p, uint32_t frame, unsigned int flags, st
 	} else {
 		buf_puts(out, name);
 	}
-	if (flags & NAMETREE_LINES && f->line && f->file_sid)
+	if (f->kind == FRAME_INTERPRETED && f->file_sid)
+		put_place(p, f, out);
+	else if (flags & NAMETREE_LINES && f->line && f->file_sid)
 		buf_printf(out, " (%s:%" PRIu32 ")", profile__str(p, f->file_sid), f->line);
-	if (!(flags & NAMETREE_SUFFIXES))
-		return;
-	if (f->flags & FRAME_INLINED)
-		buf_puts(out, "_[i]");
-	else if (f->kind == FRAME_KERNEL)
-		buf_puts(out, "_[k]");
-	else if (f->kind == FRAME_JIT)
-		buf_puts(out, "_[j]");
+	if (flags & NAMETREE_SUFFIXES)
+		put_suffix(f, out);
 }
 
 /* Where the stacks of the profile are in the tree, below one process name after the other. */

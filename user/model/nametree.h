@@ -29,9 +29,9 @@ struct nametree {
 };
 
 enum nametree_flag {
-	NAMETREE_SUFFIXES = 1 << 0,	/* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT */
-	NAMETREE_KINDS = 1 << 1,	/* a leaf frame "[running]", "[sleep]", ... */
-	NAMETREE_NO_PROCESS = 1 << 2,	/* no process name at the root */
+	NAMETREE_SUFFIXES = 1 << 0,   /* "_[k]" kernel, "_[i]" inlined, "_[j]" JIT, "_[p]" Python */
+	NAMETREE_KINDS = 1 << 1,      /* a leaf frame "[running]", "[sleep]", ... */
+	NAMETREE_NO_PROCESS = 1 << 2, /* no process name at the root */
 	NAMETREE_NO_ADDRESSES = 1 << 3, /* hexadecimal addresses in names become 0x... */
 	NAMETREE_LINES = 1 << 4,	/* "name (file:line)" where the line is known */
 };

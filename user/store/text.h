@@ -12,7 +12,7 @@
  *	sum stack="main;read;vfs_read_[k]" process=1 kind=sleep ns=70 cnt=1
  *
  * Fields that are 0 are left out. A stack given as a string is made of frames with these names, root
- * first; _[k], _[j], _[i] make them kernel, JIT, inlined frames, brackets around a name a mark.
+ * first; _[k], _[j], _[p], _[i] make them kernel, JIT, Python, inlined frames, brackets around a name a mark.
  * "#" starts a comment line. */
 #ifndef CP_USER_STORE_TEXT_H
 #define CP_USER_STORE_TEXT_H

@@ -141,11 +141,14 @@ static uint32_t add_frame(struct profile *p, char *name)
 	struct frame f = { 0 };
 
 	if (len_bytes > 4 && !strncmp(name + len_bytes - 4, "_[", 2) &&
-	    name[len_bytes - 1] == ']' && strchr("kij", name[len_bytes - 2])) {
+	    name[len_bytes - 1] == ']' && strchr("kijp", name[len_bytes - 2])) {
 		char letter = name[len_bytes - 2];
 
 		name[len_bytes - 4] = '\0';
-		f.kind = letter == 'k' ? FRAME_KERNEL : letter == 'j' ? FRAME_JIT : FRAME_USER;
+		f.kind = letter == 'k' ? FRAME_KERNEL :
+			 letter == 'j' ? FRAME_JIT :
+			 letter == 'p' ? FRAME_INTERPRETED :
+					 FRAME_USER;
 		f.flags = letter == 'i' ? FRAME_INLINED : 0;
 	} else if (name[0] == '[' && name[len_bytes - 1] == ']') {
 		f.kind = FRAME_MARK;

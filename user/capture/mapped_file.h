@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The file behind a mapping of a process. */
+#ifndef CP_USER_CAPTURE_MAPPED_FILE_H
+#define CP_USER_CAPTURE_MAPPED_FILE_H
+
+#include <sys/types.h>
+
+#include "symbolize/maps.h"
+
+/* Through map_files, which is the mapped file itself whatever became of its path; else by path inside the process's
+ * root, if it is still the same file. A descriptor for reading, or -1. */
+int mapped_file_open(pid_t pid, const struct maps_entry *e);
+
+#endif
