@@ -14,9 +14,11 @@ enum {
 	CP_CGROUP_PATH_BYTES = 512,
 };
 
-/* Numbers of stacks that have no frames: not known, and of a thread that has not run yet. */
-#define CP_STACK_NONE 0
-#define CP_STACK_NEW  0xffffffffu
+/* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
+ * without our program seeing it. */
+#define CP_STACK_NONE	0
+#define CP_STACK_NEW	0xffffffffu
+#define CP_STACK_UNSEEN 0xfffffffeu
 
 enum cp_event_kind {
 	CP_EVENT_STACK = 1,    /* a stack seen for the first time */
@@ -26,6 +28,7 @@ enum cp_event_kind {
 	CP_EVENT_RAW = 5,      /* what bpf/account.h is told, to replay it elsewhere */
 	CP_EVENT_CGROUP = 6,   /* a cgroup was made */
 	CP_EVENT_MOVED = 7,    /* a process came into a watched cgroup: its threads want a census */
+	CP_EVENT_END = 8,      /* the last of a process */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames, then python_cnt struct cp_python_frame. */
@@ -106,6 +109,12 @@ struct cp_event_process {
 	char comm[CP_COMM_BYTES];
 };
 
+struct cp_event_end {
+	__u8 event;
+	__u8 pad[3];
+	__u32 process; /* its last generation */
+};
+
 struct cp_event_cgroup {
 	__u8 event;
 	__u8 pad[7];
@@ -163,6 +172,7 @@ struct cp_event_raw {
 enum cp_sum_flag {
 	CP_SUM_FILTERED = 8,
 	CP_SUM_NOT_SAMPLED = 16,
+	CP_SUM_SIDE = 128, /* stays in the kernel: cp_side when the key was made */
 };
 
 struct cp_sum_key {
@@ -279,6 +289,7 @@ struct cp_cost {
 _Static_assert(sizeof(struct cp_event_stack) == 48, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
 _Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
+_Static_assert(sizeof(struct cp_event_end) == 8, "wire format");
 _Static_assert(sizeof(struct cp_event_cgroup) == 528, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");
 _Static_assert(sizeof(struct cp_event_raw) == 32, "wire format");

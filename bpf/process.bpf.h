@@ -105,6 +105,31 @@ static __always_inline void process_changed(struct task_struct *task, u32 why)
 	store_process(task, &p, why, from ? from->id : 0);
 }
 
+/* The leader of a process is freed after all of its threads have died, except for the last steps of one that took
+ * itself away; until then nothing of the process is forgotten. Its number may be another's by now. */
+static __always_inline void process_ended(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+	struct cp_process *p;
+	struct cp_event_end *e;
+	u32 id;
+
+	if (task->pid != tgid)
+		return;
+	p = bpf_map_lookup_elem(&cp_processes, &tgid);
+	if (!p || p->start_ns != task->start_boottime)
+		return;
+	id = p->id;
+	bpf_map_delete_elem(&cp_processes, &tgid);
+	e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
+	if (!e)
+		return; /* its room is not used again */
+	__builtin_memset(e, 0, sizeof(*e));
+	e->event = CP_EVENT_END;
+	e->process = id;
+	bpf_ringbuf_submit(e, ring_flags());
+}
+
 /* Moved to another cgroup: what comes now belongs there. */
 static __always_inline void process_moved(struct task_struct *task)
 {

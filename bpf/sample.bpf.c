@@ -41,7 +41,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	p = process_of(task);
 	w.tid = t->tid;
-	w.process = p ? p->id : 0;
+	w.process = p ? p->id : t->process;
 	w.stack = stack_of_current(ctx, task, 1, p);
 	t->running_ns += running.end_ns - running.start_ns;
 	t->sample_cnt++;

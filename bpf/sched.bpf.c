@@ -143,7 +143,8 @@ static __always_inline void leave(void *ctx, struct cp_thread *t, struct task_st
 		bury(t, task, sw->now_ns);
 	} else if (sw->now_ns < cp_window.end_ns) {
 		p = process_of(task);
-		t->process = p ? p->id : 0;
+		if (p) /* else it is forgotten already: the thread's last steps */
+			t->process = p->id;
 		t->stack = cp_config.finish ? 0 : stack_of_current(ctx, task, 0, p);
 	}
 	account_done(t, sw->now_ns);
@@ -180,7 +181,7 @@ static __always_inline void enter(struct cp_thread *t, struct task_struct *task,
 	if (unseen == ACCOUNT_UNSEEN_SWITCH) {
 		w.process = t->process;
 		cp_running_done(t, &w, &pieces.running);
-		t->stack = 0;
+		t->stack = CP_STACK_UNSEEN;
 		by_census = 0;
 	}
 	t->run_since_ns = sw->now_ns;
@@ -268,10 +269,11 @@ static __always_inline int resume(void *ctx)
 	p = process_of(task);
 	stack = stack_of_current(ctx, task, 0, p);
 	if (t->waiting) {
-		book_waits(t, stack, p ? p->id : 0);
+		book_waits(t, stack, p ? p->id : t->process);
 	} else {
 		t->stack = stack;
-		t->process = p ? p->id : 0;
+		if (p)
+			t->process = p->id;
 	}
 	if (!(cost->resumes++ & 31))
 		cost->timed_ns += bpf_ktime_get_ns() - now_ns;
@@ -371,9 +373,8 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	return 0;
 }
 
-/* A dead thread is thrown away. One whose last switch was not seen died when the kernel's run time clock stopped. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(cp_free, struct task_struct *task)
+/* A thread whose last switch was not seen died when the kernel's run time clock stopped. */
+static __always_inline void bury_unseen(struct task_struct *task)
 {
 	struct account_switch sw = { .prev_state = STATE_DEAD };
 	struct cp_thread *t = thread_of(task);
@@ -382,7 +383,7 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	u32 by_census;
 
 	if (!t || t->reported || t->account.kind == ACCOUNT_NONE || t->account.kind == ACCOUNT_DEAD)
-		return 0;
+		return;
 	by_census = t->account.kind & ACCOUNT_BY_CENSUS;
 	sw.ran_ns = ran_ns_of(t, task);
 	sw.now_ns = t->account.since_ns + sw.ran_ns;
@@ -392,7 +393,7 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	if (!may_account(t, sw.now_ns)) {
 		if (t->done)
 			bury(t, task, sw.now_ns);
-		return 0;
+		return;
 	}
 	put_raw(t, CP_RAW_OUT, &sw, sw.prev_state);
 	if (cp_account_out(t, &sw, &pieces)) {
@@ -407,6 +408,14 @@ int BPF_PROG(cp_free, struct task_struct *task)
 	count_switch(t, task, sw.now_ns);
 	bury(t, task, sw.now_ns);
 	account_done(t, sw.now_ns);
+}
+
+/* A dead thread is thrown away. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(cp_free, struct task_struct *task)
+{
+	bury_unseen(task);
+	process_ended(task);
 	return 0;
 }
 

@@ -26,6 +26,8 @@ __weak int cp_add_sum(struct cp_sum_key *key, u64 ns, u64 cnt)
 	sum = bpf_map_lookup_elem(&cp_sums, &on_stack);
 	if (!sum) {
 		rc = bpf_map_update_elem(&cp_sums, &on_stack, &first, BPF_NOEXIST);
+		if (!rc)
+			__sync_fetch_and_add(&cp_sum_cnt, 1);
 		sum = bpf_map_lookup_elem(&cp_sums, &on_stack);
 		if (!sum) {
 			lose(rc == -16 /* EBUSY */ ? CP_LOSS_UPDATE_BUSY : CP_LOSS_SUM_MAP_FULL,
@@ -89,7 +91,7 @@ static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, 
 		.process = w->process,
 		.tid = cp_config.per_thread ? w->tid : 0,
 		.kind = kind,
-		.flags = flags,
+		.flags = flags | cp_side,
 	};
 
 	cp_add_sum(&key, ns, cnt);

@@ -90,6 +90,9 @@ __u64 cp_viewer_ns __weak = 0;
 __u32 cp_census_blind __weak = 0; /* the census leaves stacks to a later one */
 __u32 cp_next_process __weak = 0;
 __u32 cp_next_stack __weak = 0;
+__u32 cp_sum_cnt __weak = 0; /* keys that ever came into cp_sums */
+/* 0 or CP_SUM_SIDE: where sums are added now. User space takes those of the other side. */
+__u32 cp_side __weak = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

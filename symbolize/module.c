@@ -115,24 +115,39 @@ static void take_symbols(struct module *m, struct remote_symbols *r)
 	r->table = (struct symtab){ 0 };
 }
 
-static void read_symbols(struct module *m, const struct module_env *env)
+static int ask_alone(const struct module *m, const struct module_env *env,
+		     struct remote_symbols *ret, struct err *err)
 {
-	struct err err = { 0 };
 	const struct remote_symbols_file file = { .fd = m->fd, .debug_fd = m->debug_fd };
 	const struct remote_style style = { 0 };
-	struct remote_symbols result = { 0 };
 	struct sandbox_ticket ticket;
+	int rc = remote_symbols_start(env->sandbox, &file, 1, &style, &ticket, err);
+
+	return rc ? rc : remote_symbols_finish(env->sandbox, &ticket, ret, 1, err);
+}
+
+static enum sym_reason reason_of(int rc)
+{
+	if (rc == -ECANCELED)
+		return SYM_PENDING;
+	return sandbox_blames_file(rc) ? SYM_HOSTILE : SYM_UNREADABLE;
+}
+
+static void read_symbols(struct module *m, const struct module_env *env)
+{
+	struct remote_symbols result = { 0 };
+	struct err err = { 0 };
 	int rc;
 
 	if (!env->sandbox || m->fd < 0) { /* the vdso is the kernel's */
 		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
 		return;
 	}
-	rc = remote_symbols_start(env->sandbox, &file, 1, &style, &ticket, &err);
-	if (!rc)
-		rc = remote_symbols_finish(env->sandbox, &ticket, &result, 1, &err);
+	rc = ask_alone(m, env, &result, &err);
+	if (rc == -EPIPE || rc == -EAGAIN) /* the sandbox's own fault: there is another keeper */
+		rc = ask_alone(m, env, &result, &err);
 	if (rc) {
-		m->reason = rc == -ECANCELED ? SYM_PENDING : SYM_HOSTILE;
+		m->reason = reason_of(rc);
 		buf_printf(&m->trail, "symbols: %s\n", err.msg);
 	} else {
 		take_symbols(m, &result);

@@ -129,15 +129,22 @@ int rows_remote_finish(struct sandbox *s, const struct sandbox_ticket *t,
 	return rc;
 }
 
-int rows_compile_remote(struct sandbox *s, int fd, struct row_table *ret, struct err *err)
+static int compile_once(struct sandbox *s, int fd, struct rows_file_result *ret, struct err *err)
 {
-	struct rows_file_result file;
 	struct sandbox_ticket t;
 	int rc = rows_remote_start(s, &fd, 1, &t, err);
 
+	return rc ? rc : rows_remote_finish(s, &t, ret, 1, err);
+}
+
+int rows_compile_remote(struct sandbox *s, int fd, struct row_table *ret, struct err *err)
+{
+	struct rows_file_result file;
+	int rc = compile_once(s, fd, &file, err);
+
+	if (rc == -EPIPE || rc == -EAGAIN) /* the sandbox's own fault: there is another keeper */
+		rc = compile_once(s, fd, &file, err);
 	*ret = (struct row_table){ 0 };
-	if (!rc)
-		rc = rows_remote_finish(s, &t, &file, 1, err);
 	if (rc)
 		return rc;
 	*ret = file.table;

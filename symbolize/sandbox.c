@@ -30,11 +30,13 @@ enum {
 
 struct sandbox {
 	pid_t keeper;
-	int sock;
-	uint32_t started_cnt, finished_cnt;
-	uint64_t cpu_ns; /* of all workers so far */
-	int stop_fd;	 /* readable: wait no longer; 0 = none */
-	bool is_broken;	 /* an answer is missing: what comes next cannot be told apart */
+	int sock;			    /* -1: there is no keeper */
+	uint32_t keeper_no;		    /* how many there have been */
+	uint32_t started_cnt, finished_cnt; /* requests to this one */
+	uint64_t cpu_ns;		    /* of all workers so far */
+	int stop_fd;			    /* readable: wait no longer; 0 = none */
+	bool is_broken; /* an answer is missing: what comes next cannot be told apart */
+	const sandbox_handler *handlers;
 };
 
 int sandbox_send(int sock, const void *data, size_t len_bytes, const int *fds, size_t fd_cnt)
@@ -101,45 +103,66 @@ ssize_t sandbox_recv(int sock, void *data, size_t cap_bytes, int *fds, size_t *f
 	return n;
 }
 
-int sandbox_open(const sandbox_handler handlers[SANDBOX_KIND_MAX], struct sandbox **ret,
-		 struct err *err)
+static int start_keeper(struct sandbox *s, struct err *err)
 {
-	struct sandbox *s = xzalloc(sizeof(*s));
 	int socks[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks)) {
-		free(s);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks))
 		return err_errno(err, "cannot make a socket for the sandbox");
-	}
 	s->keeper = fork();
 	if (s->keeper < 0) {
 		int rc = err_errno(err, "cannot start the sandbox");
 
 		close(socks[0]);
 		close(socks[1]);
-		free(s);
 		return rc;
 	}
 	if (!s->keeper) {
 		close(socks[0]);
-		sandbox_keep(socks[1], handlers);
+		sandbox_keep(socks[1], s->handlers);
 		_exit(0);
 	}
 	close(socks[1]);
 	s->sock = socks[0];
-	*ret = s;
+	s->is_broken = false;
+	s->keeper_no++;
+	s->started_cnt = s->finished_cnt = 0;
 	return 0;
+}
+
+static void end_keeper(struct sandbox *s)
+{
+	if (s->sock < 0)
+		return;
+	close(s->sock);
+	s->sock = -1;
+	if (s->is_broken || s->started_cnt != s->finished_cnt)
+		kill(s->keeper, SIGKILL);
+	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int sandbox_open(const sandbox_handler handlers[SANDBOX_KIND_MAX], struct sandbox **ret,
+		 struct err *err)
+{
+	struct sandbox *s = xzalloc(sizeof(*s));
+	int rc;
+
+	s->handlers = handlers;
+	s->sock = -1;
+	rc = start_keeper(s, err);
+	if (rc)
+		free(s);
+	else
+		*ret = s;
+	return rc;
 }
 
 void sandbox_close(struct sandbox *s)
 {
 	if (!s)
 		return;
-	close(s->sock);
-	if (s->is_broken || s->started_cnt != s->finished_cnt)
-		kill(s->keeper, SIGKILL);
-	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
-		;
+	end_keeper(s);
 	free(s);
 }
 
@@ -204,6 +227,12 @@ static const char *death_of(int status, const struct sandbox_limits *limits)
 	}
 }
 
+/* A worker that was never there, or not given the CPU, says nothing about the file. */
+static bool is_own_fault(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM;
+}
+
 /* The worker's own words, as text that can be printed. */
 static int failure_of(const struct sandbox_word *word, struct err *err)
 {
@@ -258,8 +287,8 @@ static int finish(struct sandbox *s, const struct sandbox_ticket *t, struct sand
 	}
 	s->cpu_ns += end.cpu_ns;
 	if (end.status || !said)
-		return err_set(err, -EPROTO, "the process that read it %s",
-			       death_of(end.status, limits));
+		return err_set(err, is_own_fault(end.status) ? -EPROTO : -EAGAIN,
+			       "the process that read it %s", death_of(end.status, limits));
 	if (word.code)
 		return failure_of(&word, err);
 	return map_reply(t->memory, limits, ret, err);
@@ -293,7 +322,12 @@ int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct s
 	if (stop_asked(s->stop_fd))
 		return err_set(err, -ECANCELED, "given up");
 	if (s->is_broken)
-		return err_set(err, -EPIPE, "the sandbox is gone");
+		end_keeper(s);
+	if (s->sock < 0) {
+		rc = start_keeper(s, err);
+		if (rc)
+			return rc;
+	}
 	if (req->kind >= SANDBOX_KIND_MAX || req->fd_cnt > SANDBOX_FD_MAX ||
 	    req->args_bytes > SANDBOX_ARGS_MAX_BYTES)
 		return err_set(err, -EINVAL, "a request that the sandbox does not take");
@@ -307,6 +341,7 @@ int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct s
 	}
 	*ret = (struct sandbox_ticket){ .channel = channel[0],
 					.memory = memory,
+					.keeper_no = s->keeper_no,
 					.number = s->started_cnt,
 					.limits = req->limits,
 					.answer = req->answer,
@@ -324,13 +359,14 @@ int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct s
 int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
 		   struct err *err)
 {
+	bool gone = s->is_broken || t->keeper_no != s->keeper_no;
 	int rc;
 
 	*ret = (struct sandbox_reply){ 0 };
-	if (t->number != s->finished_cnt)
+	if (!gone && t->number != s->finished_cnt)
 		return err_set(err, -EINVAL, "a sandbox's requests are finished in order");
-	s->finished_cnt++;
-	rc = s->is_broken ? err_set(err, -EPIPE, "the sandbox is gone") : finish(s, t, ret, err);
+	s->finished_cnt += !gone;
+	rc = gone ? err_set(err, -EPIPE, "the sandbox is gone") : finish(s, t, ret, err);
 	close(t->channel);
 	close(t->memory);
 	return rc;
@@ -338,19 +374,45 @@ int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct san
 
 void sandbox_give_up(struct sandbox *s, const struct sandbox_ticket *t)
 {
-	s->is_broken = true;
+	if (t->keeper_no == s->keeper_no)
+		s->is_broken = true;
 	close(t->channel);
 	close(t->memory);
 }
 
-int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
-		struct err *err)
+static int run_once(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
+		    struct err *err)
 {
 	struct sandbox_ticket t;
 	int rc = sandbox_start(s, req, &t, err);
 
 	*ret = (struct sandbox_reply){ 0 };
 	return rc ? rc : sandbox_finish(s, &t, ret, err);
+}
+
+int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
+		struct err *err)
+{
+	int rc = run_once(s, req, ret, err);
+
+	return rc == -EPIPE || rc == -EAGAIN ? run_once(s, req, ret, err) : rc;
+}
+
+bool sandbox_blames_file(int rc)
+{
+	switch (rc) {
+	case 0:
+	case -EAGAIN:
+	case -EPIPE:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -ENOBUFS:
+	case -EPERM:
+		return false;
+	default:
+		return true;
+	}
 }
 
 void sandbox_reply_free(struct sandbox_reply *r)

@@ -7,6 +7,8 @@
  * crashes or hangs its worker costs what was asked about it and nothing else. What comes back is still not
  * trusted: the caller checks it.
  *
+ * A keeper that died is replaced by the next request.
+ *
  * Not for use from several threads at once; open two for two jobs at a time. */
 #ifndef CP_SYMBOLIZE_SANDBOX_H
 #define CP_SYMBOLIZE_SANDBOX_H
@@ -89,17 +91,20 @@ struct sandbox_reply {
 	size_t len_bytes;
 };
 
-/* Returns 0 and a reply to be released, or a negative errno: what the handler said, or -EPROTO for a worker
- * that died (the message says how), -EPIPE if the keeper is gone. */
+/* Returns 0 and a reply to be released, or a negative errno: what the handler said, -EPROTO for a worker that died
+ * of what it did (the message says how), -EAGAIN for one that could not be started or was not given enough CPU time,
+ * -EPIPE if the keeper died. The last two are tried once more first, with a new keeper if need be, and say nothing
+ * about the files; nor do the other errors of making a socket, memory or a process (sandbox_blames_file). */
 int sandbox_run(struct sandbox *s, const struct sandbox_request *req, struct sandbox_reply *ret,
 		struct err *err);
 
 /* The same in two steps, for a parent that has other things to do meanwhile: requests that were started are
  * worked on one after the other, and are to be finished in the order of their starts (-EINVAL otherwise), before
- * the next sandbox_run. A handler that asks waits until its request is finished. */
+ * the next sandbox_run. A handler that asks waits until its request is finished. Nothing is tried again: after
+ * -EPIPE and -EAGAIN the caller may. */
 struct sandbox_ticket {
 	int channel, memory;
-	uint32_t number;
+	uint32_t keeper_no, number;
 	const struct sandbox_limits *limits;
 	int (*answer)(void *ctx, const void *question, size_t len_bytes);
 	void *ctx;
@@ -110,9 +115,12 @@ int sandbox_start(struct sandbox *s, const struct sandbox_request *req, struct s
 		  struct err *err);
 int sandbox_finish(struct sandbox *s, const struct sandbox_ticket *t, struct sandbox_reply *ret,
 		   struct err *err);
-/* Instead of finishing: releases what a ticket holds; the sandbox serves nobody after that. */
+/* Instead of finishing: releases what a ticket holds. The other requests under way are lost too (-EPIPE); the next start
+ * makes a new keeper. */
 void sandbox_give_up(struct sandbox *s, const struct sandbox_ticket *t);
 void sandbox_reply_free(struct sandbox_reply *r);
+/* Whether an error of a request is about what was to be read. */
+bool sandbox_blames_file(int rc);
 /* CPU time that the workers have used so far, by the keeper's account. */
 uint64_t sandbox_cpu_ns(const struct sandbox *s);
 

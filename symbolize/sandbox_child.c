@@ -137,6 +137,19 @@ static void drop_rights(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of identity, which clears it */
 }
 
+/* A copy of another sandbox's socket would keep that one from ending. Older profiles of containers do not know
+ * close_range. */
+static void close_rest(int first)
+{
+	struct rlimit r = { .rlim_cur = 1024 };
+
+	if (!syscall(SYS_close_range, first, ~0U, 0))
+		return;
+	(void)getrlimit(RLIMIT_NOFILE, &r);
+	for (int fd = first; fd < (int)(r.rlim_cur < 1 << 20 ? r.rlim_cur : 1 << 20); fd++)
+		(void)close(fd);
+}
+
 /* No descriptor of the parent stays open, no signal of its terminal or handler of its own. */
 static void cut_off(int sock)
 {
@@ -152,7 +165,7 @@ static void cut_off(int sock)
 		(void)dup2(null, fd);
 	if (sock != KEEPER_SOCK)
 		(void)dup2(sock, KEEPER_SOCK);
-	(void)syscall(SYS_close_range, KEEPER_SOCK + 1, ~0U, 0);
+	close_rest(KEEPER_SOCK + 1);
 }
 
 static uint64_t cpu_ns_of(const struct rusage *u)

@@ -40,6 +40,7 @@ enum misdeed {
 	BLOCK_SIGNALS,
 	RETURN_ERROR,
 	EXIT_QUIETLY,
+	EXIT_ONCE, /* the second worker does well */
 };
 
 static int misbehave(struct sandbox_job *job, struct err *err)
@@ -89,6 +90,11 @@ static int misbehave(struct sandbox_job *job, struct err *err)
 		return err_set(err, -ENOEXEC, "not an ELF file \x1b[31m");
 	case EXIT_QUIETLY:
 		_exit(0);
+	case EXIT_ONCE:
+		if (lseek(job->fds[0], 1, SEEK_CUR) == 1) /* the position is everybody's */
+			_exit(0);
+		buf_append(&job->reply, "well", 4);
+		break;
 	}
 	return 0;
 }
@@ -207,7 +213,7 @@ static void test_echo(void **state)
 	}
 	assert_int_equal(open_fd_cnt(), before);
 	req.kind = 4; /* nobody handles it */
-	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPROTO);
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EAGAIN);
 	close(fds[0]);
 	close(fds[1]);
 	expect_echo(*state);
@@ -227,7 +233,7 @@ static void test_misdeeds(void **state)
 		{ EAT_MEMORY, -EPROTO, "ran out of memory", &tight },
 #endif
 		{ SPIN, -EPROTO, "used too much CPU time", &lazy },
-		{ SLEEP, -EPROTO, "took too long", &hasty },
+		{ SLEEP, -EAGAIN, "took too long", &hasty },
 		{ TALK, -EPROTO, "had too much to say", &tight },
 		{ OPEN_FILE, -EPROTO, "tried what it may not do", &tight },
 		{ MAKE_SOCKET, -EPROTO, "tried what it may not do", &tight },
@@ -236,7 +242,7 @@ static void test_misdeeds(void **state)
 		{ KILL_OTHERS, -EPROTO, "tried what it may not do", &tight },
 		{ BLOCK_SIGNALS, -EPROTO, "tried what it may not do", &tight },
 		{ RETURN_ERROR, -ENOEXEC, "not an ELF file ?[31m", &tight },
-		{ EXIT_QUIETLY, -EPROTO, "ended without an answer", &tight },
+		{ EXIT_QUIETLY, -EAGAIN, "ended without an answer", &tight },
 	};
 
 	for (size_t i = 0; i < ARRAY_CNT(cases); i++) {
@@ -305,7 +311,7 @@ static void test_start_and_finish(void **state)
 	assert_int_equal(sandbox_finish(*state, &tickets[0], &reply, &err), 0);
 	assert_memory_equal(reply.data, "one", 3);
 	sandbox_reply_free(&reply);
-	assert_int_equal(sandbox_finish(*state, &tickets[1], &reply, &err), -EPROTO);
+	assert_int_equal(sandbox_finish(*state, &tickets[1], &reply, &err), -EAGAIN);
 	assert_int_equal(sandbox_finish(*state, &tickets[2], &reply, &err), 0);
 	assert_int_equal(reply.len_bytes, 5);
 	assert_memory_equal(reply.data, "three", 5);
@@ -320,15 +326,23 @@ static void test_give_up(void **state)
 	const struct sandbox_request slow = {
 		.kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .limits = &lazy
 	};
-	struct sandbox_ticket ticket;
+	const struct sandbox_request echo = { .kind = ECHO, .args = "new", .args_bytes = 3 };
+	struct sandbox_ticket given_up, lost, next;
 	size_t before = open_fd_cnt();
 	struct sandbox_reply reply;
 	struct err err = { 0 };
 
-	assert_int_equal(sandbox_start(*state, &slow, &ticket, &err), 0);
-	sandbox_give_up(*state, &ticket);
+	assert_int_equal(sandbox_start(*state, &slow, &given_up, &err), 0);
+	assert_int_equal(sandbox_start(*state, &echo, &lost, &err), 0);
+	sandbox_give_up(*state, &given_up);
+	assert_int_equal(sandbox_start(*state, &echo, &next, &err), 0);
+	/* what the keeper before had to do is lost, and not taken for what the new one does */
+	assert_int_equal(sandbox_finish(*state, &lost, &reply, &err), -EPIPE);
+	assert_int_equal(sandbox_finish(*state, &next, &reply, &err), 0);
+	assert_memory_equal(reply.data, "new", 3);
+	sandbox_reply_free(&reply);
 	assert_int_equal(open_fd_cnt(), before);
-	assert_int_equal(sandbox_run(*state, &slow, &reply, &err), -EPIPE);
+	expect_echo(*state);
 }
 
 static void test_rows(void **state)
@@ -421,8 +435,33 @@ static void test_keeper_dies(void **state)
 		skip();
 	fclose(f);
 	kill(atoi(children), SIGKILL);
-	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPIPE);
-	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -EPIPE);
+	/* there is another one */
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), 0);
+	sandbox_reply_free(&reply);
+	expect_echo(*state);
+}
+
+/* A worker that could not do its work through no fault of the file is replaced, once. */
+static void test_second_try(void **state)
+{
+	uint8_t deed = EXIT_ONCE;
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct sandbox_request req = {
+		.kind = MISBEHAVE, .args = &deed, .args_bytes = 1, .fds = &fd, .fd_cnt = 1
+	};
+	struct sandbox_reply reply;
+	struct err err = { 0 };
+
+	assert_int_equal(sandbox_run(*state, &req, &reply, &err), 0);
+	assert_int_equal(reply.len_bytes, 4);
+	assert_memory_equal(reply.data, "well", 4);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 2);
+	sandbox_reply_free(&reply);
+	close(fd);
+	assert_true(sandbox_blames_file(-EPROTO));
+	assert_true(sandbox_blames_file(-ENOEXEC));
+	assert_false(sandbox_blames_file(-EAGAIN));
+	assert_false(sandbox_blames_file(-EMFILE));
 }
 
 /* A worker that sleeps is not waited for when the descriptor says so; the limits would let it go on. */
@@ -463,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rows_of_several_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_second_try, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keeper_dies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
 	};

@@ -35,6 +35,11 @@ struct outfile {
 	char buf[OUTFILE_BUF_BYTES];
 };
 
+static const char *shown_name(const struct outfile *f)
+{
+	return strcmp(f->path, "-") ? f->path : "standard output";
+}
+
 static char *parent_dir(const char *path)
 {
 	char *copy = xstrdup(path);
@@ -136,7 +141,7 @@ static int write_all(struct outfile *f, const char *data, size_t len_bytes, stru
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			f->rc = err_errno(err, "writing %s", f->path);
+			f->rc = err_errno(err, "writing %s", shown_name(f));
 			break;
 		}
 		data += n;
@@ -162,7 +167,7 @@ int outfile_write(struct outfile *f, const void *data, size_t len_bytes, struct 
 		return write_all(f, data, len_bytes, err);
 	memcpy(f->buf + f->buf_bytes, data, len_bytes);
 	f->buf_bytes += len_bytes;
-	return f->rc ? err_set(err, f->rc, "writing %s failed", f->path) : 0;
+	return f->rc ? err_set(err, f->rc, "writing %s failed", shown_name(f)) : 0;
 }
 
 int outfile_pwrite(struct outfile *f, const void *data, size_t len_bytes, uint64_t off_bytes,
@@ -180,7 +185,7 @@ int outfile_pwrite(struct outfile *f, const void *data, size_t len_bytes, uint64
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return f->rc = err_errno(err, "writing %s", f->path);
+			return f->rc = err_errno(err, "writing %s", shown_name(f));
 		at += n;
 		off_bytes += (uint64_t)n;
 		len_bytes -= (size_t)n;

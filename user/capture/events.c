@@ -15,26 +15,57 @@ enum {
 	PROCESS_IDS_MAX = 1 << 26,
 };
 
+static size_t stack_bytes(const struct cp_event_stack *e)
+{
+	return sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]) +
+	       e->python_cnt * sizeof(struct cp_python_frame);
+}
+
+/* Equal but for the number. */
+static bool same_content(const struct cp_event_stack *a, const struct cp_event_stack *b)
+{
+	const size_t from = offsetof(struct cp_event_stack, fp_mask);
+
+	return a->stop == b->stop && a->kernel_cnt == b->kernel_cnt && a->user_cnt == b->user_cnt &&
+	       a->python_cnt == b->python_cnt &&
+	       !memcmp((const char *)a + from, (const char *)b + from, stack_bytes(a) - from);
+}
+
+static void reserve_stack(struct events *ev, uint32_t id)
+{
+	size_t old_cap = ev->stack_cap;
+
+	if (id < old_cap)
+		return;
+	ev->stacks = xgrow(ev->stacks, &ev->stack_cap, id + 1, sizeof(*ev->stacks));
+	memset(ev->stacks + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stacks));
+	ev->stack_same =
+		xgrow(ev->stack_same, &ev->same_cap, ev->stack_cap, sizeof(*ev->stack_same));
+	memset(ev->stack_same + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stack_same));
+}
+
 static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
 {
-	size_t want_bytes;
 	struct cp_event_stack *copy;
+	struct index_iter it;
+	uint64_t hash;
 
-	if (len_bytes < sizeof(*e) || e->id >= STACK_IDS_MAX || !e->id)
+	if (len_bytes < sizeof(*e) || e->id >= STACK_IDS_MAX || !e->id ||
+	    len_bytes < stack_bytes(e))
 		return false;
-	want_bytes = sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]) +
-		     e->python_cnt * sizeof(struct cp_python_frame);
-	if (len_bytes < want_bytes)
-		return false;
-	if (e->id >= ev->stack_cap) {
-		size_t old_cap = ev->stack_cap;
-
-		ev->stacks = xgrow(ev->stacks, &ev->stack_cap, e->id + 1, sizeof(*ev->stacks));
-		memset(ev->stacks + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stacks));
-	}
-	copy = arena_alloc(&ev->arena, want_bytes);
-	memcpy(copy, e, want_bytes);
+	reserve_stack(ev, e->id);
+	hash = hash_bytes(e->fp_mask, stack_bytes(e) - offsetof(struct cp_event_stack, fp_mask));
+	it = index_find(&ev->stack_index, hash);
+	for (; index_hit(&ev->stack_index, &it); index_next(&ev->stack_index, &it))
+		if (same_content(ev->stacks[it.elem], e)) {
+			ev->stacks[e->id] = ev->stacks[it.elem];
+			ev->stack_same[e->id] = it.elem;
+			return true;
+		}
+	copy = arena_alloc(&ev->arena, stack_bytes(e));
+	memcpy(copy, e, stack_bytes(e));
 	ev->stacks[e->id] = copy;
+	index_add(&ev->stack_index, hash, e->id);
 	if (copy->python_cnt && ev->python_seen)
 		ev->python_seen(ev->ctx, ev, copy);
 	return true;
@@ -67,18 +98,39 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	return true;
 }
 
+/* All generations of the process: what it was before its last exec or dlopen cannot come back either. */
+static bool take_end(struct events *ev, const struct cp_event_end *e, size_t len_bytes)
+{
+	struct event_process *last, *p;
+
+	if (len_bytes < sizeof(*e))
+		return false;
+	last = events_process(ev, e->process);
+	for (p = last; p && !p->ended;) {
+		p->ended = true;
+		p = p->event.why == CP_PROCESS_FORK ? NULL : events_process(ev, p->event.before);
+	}
+	if (last && ev->process_ended)
+		ev->process_ended(ev->ctx, ev, last);
+	return true;
+}
+
 static bool take_interval(struct events *ev, const struct cp_event_interval *e, size_t len_bytes)
 {
+	struct cp_event_interval same;
+
 	if (len_bytes < sizeof(*e) || e->end_ns < e->start_ns || !e->kind || e->kind >= KIND_MAX)
 		return false;
+	same = *e;
+	same.stack = events_same_stack(ev, e->stack);
 	if (ev->sums)
-		interval_sums__add(ev->sums, e);
+		interval_sums__add(ev->sums, &same);
 	if (ev->sliced)
-		interval_sums__add(ev->sliced, e);
+		interval_sums__add(ev->sliced, &same);
 	if (!ev->keep_intervals || e->sampled == CP_FLUSHED)
 		return true;
 	ev->intervals = xgrow(ev->intervals, &ev->interval_cap, ev->interval_cnt + 1, sizeof(*e));
-	ev->intervals[ev->interval_cnt++] = *e;
+	ev->intervals[ev->interval_cnt++] = same;
 	return true;
 }
 
@@ -126,6 +178,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 		case CP_EVENT_PROCESS:
 			good = take_process(ev, data, len_bytes);
 			break;
+		case CP_EVENT_END:
+			good = take_end(ev, data, len_bytes);
+			break;
 		case CP_EVENT_RAW:
 			good = take_raw(ev, data, len_bytes);
 			break;
@@ -156,10 +211,17 @@ const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id)
 	return id < ev->stack_cap ? ev->stacks[id] : NULL;
 }
 
+uint32_t events_same_stack(const struct events *ev, uint32_t id)
+{
+	return id < ev->stack_cap && ev->stack_same[id] ? ev->stack_same[id] : id;
+}
+
 void events_free(struct events *ev)
 {
 	arena_free(&ev->arena);
 	free(ev->stacks);
+	free(ev->stack_same);
+	index_free(&ev->stack_index);
 	free(ev->processes);
 	index_free(&ev->process_index);
 	free(ev->threads);

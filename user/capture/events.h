@@ -19,12 +19,16 @@ struct event_process {
 	struct cp_event_process event;
 	uint32_t space;		      /* whose mappings it has */
 	uint32_t exe_sid, cgroup_sid; /* in events.strings */
+	bool left;		      /* its space */
+	bool ended;		      /* and all generations of the process */
 };
 
 struct events {
 	struct arena arena;		      /* stacks */
 	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
-	size_t stack_cap;		      /* ids below it */
+	uint32_t *stack_same;		      /* by id: the first one that had the same frames */
+	size_t stack_cap, same_cap;	      /* ids below it */
+	struct index stack_index;	      /* by content */
 	struct event_process *processes;      /* in order of arrival */
 	size_t process_cnt, process_cap;
 	struct index process_index; /* by id */
@@ -41,6 +45,8 @@ struct events {
 	uint64_t bad_cnt; /* records that make no sense: a loss, in result_build */
 	/* called for each new process; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* called when the last generation of a process has ended */
+	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
 	/* called for each new stack with Python frames; borrowed for as long as the events live */
 	void (*python_seen)(void *ctx, struct events *ev, const struct cp_event_stack *e);
 	/* a cgroup was made; a process came into a watched one */
@@ -53,11 +59,15 @@ struct events {
 int events_take(struct events *ev, const void *data, size_t len_bytes);
 struct event_process *events_process(const struct events *ev, uint32_t id); /* NULL if unknown */
 const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id); /* NULL if lost */
+/* The number that the first stack with the same frames had: the kernel forgets stacks, and sends them again. */
+uint32_t events_same_stack(const struct events *ev, uint32_t id);
 void events_free(struct events *ev);
 
 /* The sums that the kernel would have made of the intervals. */
 struct interval_sums;
 struct interval_sums *interval_sums__new(bool per_thread);
+void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
+			const struct cp_sum *value);
 /* From now on by slices, the first of which begins at start_ns. Intervals are cut at the borders; a wait is counted
  * in the slice in which it began. */
 void interval_sums__slice(struct interval_sums *s, uint64_t start_ns, uint64_t slice_ns);

@@ -174,6 +174,15 @@ void interval_sums__add(struct interval_sums *s, const struct cp_event_interval 
 	book_running(s, &key, p, cnt);
 }
 
+void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
+			const struct cp_sum *value)
+{
+	struct cp_sum *sum = sum_of(s, key);
+
+	sum->ns += value->ns;
+	sum->cnt += value->cnt;
+}
+
 size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
 			  const struct cp_sum **values)
 {

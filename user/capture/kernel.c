@@ -15,8 +15,10 @@
 #include "gen/causeprof.skel.h"
 #include "user/base/mem.h"
 #include "user/capture/capability.h"
+#include "user/capture/grace.h"
 #include "user/capture/resume.h"
 #include "user/capture/sampler.h"
+#include "user/capture/sum_maps.h"
 #include "user/model/kinds.h"
 
 enum {
@@ -26,6 +28,7 @@ enum {
 	ITERATOR_READ_BYTES = 64 << 10,
 	FAMILIES = 2, /* of programs that use the walker; as in bpf/walk.bpf.h */
 	PIDS_MAX = 65536,
+	NO_GRACE_US = 100000, /* longer than a program takes, where it cannot be waited for */
 };
 
 _Static_assert((int)ACCOUNT_RUNNING == (int)KIND_RUNNING, "kinds");
@@ -106,6 +109,11 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 	bpf_map__set_value_size(k->skel->maps.cp_blocks, k->sizes.block_cnt * 4);
 	bpf_map__set_value_size(k->skel->maps.cp_mappings,
 				k->sizes.mapping_cnt * (uint32_t)sizeof(struct cp_mapping));
+	if (opts->process_cnt_max) {
+		bpf_map__set_max_entries(k->skel->maps.cp_processes,
+					 (uint32_t)opts->process_cnt_max);
+		bpf_map__set_max_entries(k->skel->maps.cp_ranges, (uint32_t)opts->process_cnt_max);
+	}
 	if (opts->stack_cnt_max) {
 		bpf_map__set_max_entries(k->skel->maps.cp_stacks, (uint32_t)opts->stack_cnt_max);
 		bpf_map__set_max_entries(k->skel->maps.cp_sums, (uint32_t)opts->stack_cnt_max * 4);
@@ -231,6 +239,11 @@ static int load(struct kernel *k, const struct capture_opts *opts, struct err *e
 		rc = try_load(k, opts, false);
 	if (rc)
 		return load_error(rc, opts, err);
+	/* libbpf tries whether maps can be shared; if even that fails it goes on without */
+	if (!k->skel->data || !k->skel->bss)
+		return err_set(err, -ENOMEM,
+			       "the kernel does not share the memory of its maps with this process "
+			       "(out of memory, or a locked memory limit?)");
 	rc = set_targets(k, opts->pids, opts->pid_cnt, 1, err);
 	if (!rc)
 		rc = set_targets(k, opts->tids, opts->tid_cnt, 2, err);
@@ -332,6 +345,7 @@ static void *map_array(struct kernel *k, size_t i, const struct bpf_map *map)
 	p = mmap(NULL, k->map_bytes[i], PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (p == MAP_FAILED)
 		return NULL;
+	madvise(p, k->map_bytes[i], MADV_DONTFORK); /* no sandbox may write to it */
 	return k->maps[i] = p;
 }
 
@@ -353,6 +367,12 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 	if (bpf_map_update_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space, range, BPF_ANY))
 		return err_errno(err, "cannot publish unwind rows");
 	return 0;
+}
+
+void kernel__unpublish(struct kernel *k, uint32_t space)
+{
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_ranges), &space);
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.cp_pythons), &space);
 }
 
 int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_python *python,
@@ -456,31 +476,36 @@ int kernel__consume(struct kernel *k, struct err *err)
 	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
 }
 
+void kernel__fill(const struct kernel *k, struct kernel_fill *ret)
+{
+	*ret = (struct kernel_fill){
+		.sum_cnt = __atomic_load_n(&k->skel->bss->cp_sum_cnt, __ATOMIC_RELAXED),
+		.sum_cnt_max = bpf_map__max_entries(k->skel->maps.cp_sums),
+		.stack_cnt = __atomic_load_n(&k->skel->bss->cp_next_stack, __ATOMIC_RELAXED),
+		.stack_cnt_max = bpf_map__max_entries(k->skel->maps.cp_stacks),
+	};
+}
+
+int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
+		      size_t *cnt, struct err *err)
+{
+	uint32_t side = k->skel->bss->cp_side;
+
+	__atomic_store_n(&k->skel->bss->cp_side, side ^ CP_SUM_SIDE, __ATOMIC_SEQ_CST);
+	if (!grace_period())
+		usleep(NO_GRACE_US);
+	return sum_maps__take(bpf_map__fd(k->skel->maps.cp_sums), side, keys, values, cnt, err);
+}
+
+int kernel__forget_stacks(struct kernel *k, struct err *err)
+{
+	return sum_maps__forget_stacks(bpf_map__fd(k->skel->maps.cp_stacks), err);
+}
+
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err)
 {
-	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	size_t key_cap = 0, value_cap = 0;
-	uint32_t batch, next, n;
-	void *in = NULL;
-	int fd = bpf_map__fd(k->skel->maps.cp_sums), rc;
-
-	*keys = NULL;
-	*values = NULL;
-	*cnt = 0;
-	do {
-		/* a batch takes whole buckets; one of more than n would be -ENOSPC */
-		n = 16384;
-		*keys = xgrow(*keys, &key_cap, *cnt + n, sizeof(**keys));
-		*values = xgrow(*values, &value_cap, *cnt + n, sizeof(**values));
-		rc = bpf_map_lookup_batch(fd, in, &next, *keys + *cnt, *values + *cnt, &n, &opts);
-		if (rc && rc != -ENOENT)
-			return err_set(err, rc, "reading the sums: %s", strerror(-rc));
-		*cnt += n;
-		batch = next;
-		in = &batch;
-	} while (!rc);
-	return 0;
+	return sum_maps__read(bpf_map__fd(k->skel->maps.cp_sums), keys, values, cnt, err);
 }
 
 void kernel__losses(const struct kernel *k, struct cp_loss *losses, size_t cnt)

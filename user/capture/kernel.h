@@ -36,6 +36,7 @@ int kernel__publish(struct kernel *k, uint32_t space, const struct cp_range *ran
 /* Before kernel__publish of that space. */
 int kernel__publish_python(struct kernel *k, uint32_t space, const struct cp_python *python,
 			   struct err *err);
+void kernel__unpublish(struct kernel *k, uint32_t space);
 int kernel__census(struct kernel *k, enum census census, struct err *err);
 void kernel__set_window(struct kernel *k, const struct account_window *w);
 
@@ -44,9 +45,21 @@ int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *
 int kernel__event_fd(const struct kernel *k); /* readable when events want to be read soon */
 int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is there */
 
-/* All sums: arrays owned by the caller. */
+/* All sums: arrays owned by the caller, also after an error. A key may come twice. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,
 		 struct err *err);
+/* How many keys ever came into the maps of sums and stacks, and their sizes. */
+struct kernel_fill {
+	uint32_t sum_cnt, sum_cnt_max;
+	uint32_t stack_cnt, stack_cnt_max;
+};
+void kernel__fill(const struct kernel *k, struct kernel_fill *ret);
+/* Takes the sums out that have been added up to now: arrays owned by the caller. What programs add meanwhile stays.
+ * Waits for programs on their way. */
+int kernel__take_sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values,
+		      size_t *cnt, struct err *err);
+/* Stacks are sent again from here on, under new numbers; the old numbers stay valid. */
+int kernel__forget_stacks(struct kernel *k, struct err *err);
 /* The kernel's symbols that lie below one of the wanted addresses (sorted) and near it: a struct cp_ksym each, with
  * its strings, one after the other. -ENOTSUP: this kernel cannot tell; -E2BIG: too many addresses. */
 int kernel__symbols(struct kernel *k, const uint64_t *wanted, size_t cnt, struct buf *records);

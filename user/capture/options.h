@@ -42,11 +42,12 @@ struct capture_opts {
 	bool user_stacks, kernel_stacks;
 	bool lines;	     /* inlined functions, source files and lines from debug information */
 	bool frame_pointers; /* do not use unwind rows */
-	uint64_t stack_cnt_max; /* distinct stacks; 0 = the default */
-	uint64_t ring_bytes;	/* 0 = the default; rounded up to a power of two */
-	bool raw_events;	/* keep what the state machine was told, for session__put_raw */
-	const char *btf_path;	/* NULL = the running kernel's */
-	struct phases *phases;	/* what the capture itself costs; NULL = nobody asks */
+	uint64_t stack_cnt_max;	  /* distinct stacks; 0 = the default */
+	uint64_t process_cnt_max; /* processes at a time; 0 = the default */
+	uint64_t ring_bytes;	  /* 0 = the default; rounded up to a power of two */
+	bool raw_events;	  /* keep what the state machine was told, for session__put_raw */
+	const char *btf_path;	  /* NULL = the running kernel's */
+	struct phases *phases;	  /* what the capture itself costs; NULL = nobody asks */
 };
 
 #endif

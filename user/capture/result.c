@@ -283,14 +283,20 @@ static uint32_t push_kernel(struct builder *b, uint32_t stack, const struct cp_e
 	return stack;
 }
 
+static int stop_without_frames(uint32_t id)
+{
+	if (id == CP_STACK_NEW)
+		return STOP_NEW;
+	return id == CP_STACK_UNSEEN ? STOP_UNSEEN : STOP_LOST;
+}
+
 static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_process *process)
 {
 	const struct cp_event_stack *e = events_stack(b->in->events, id);
 	uint32_t stack;
 
 	if (!e)
-		return push_mark(b, 0,
-				 model_stop_reason(id == CP_STACK_NEW ? STOP_NEW : STOP_LOST));
+		return push_mark(b, 0, model_stop_reason(stop_without_frames(id)));
 	stack = push_mark(b, 0, model_stop_reason(e->stop));
 	stack = push_user(b, stack, e, process ? process->space : UINT32_MAX);
 	return push_kernel(b, stack, e);
@@ -451,6 +457,8 @@ static int cause_without_frames(const struct result_input *in, uint32_t id)
 {
 	static const int causes[] = { LOSS_RING_FULL_STACK, LOSS_SCRATCH_BUSY };
 
+	if (id == CP_STACK_UNSEEN)
+		return LOSS_SWITCH_UNSEEN;
 	for (size_t i = 0; id == CP_STACK_NONE && i < ARRAY_CNT(causes); i++)
 		if (in->losses[causes[i]].events)
 			return causes[i];

@@ -2,8 +2,6 @@
 /* A capture from start to profile; see session.h. */
 #include "user/capture/session.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -15,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/cgroups.h"
 #include "user/capture/events.h"
+#include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
 #include "user/capture/kernel_symbols.h"
+#include "user/capture/prepare.h"
 #include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
@@ -48,6 +47,7 @@ struct session {
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
 	struct events events;
+	struct harvest harvest;
 	struct python_names *python_names;
 	bool moved; /* a process came into a cgroup: another census is due */
 	struct account_window window;
@@ -77,7 +77,7 @@ static bool is_there(uint32_t id)
 static void note_helpers(struct session *s)
 {
 	phases_helpers(s->opts->phases,
-		       spaces__stats(s->spaces).helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
+		       spaces__stats(s->spaces).files.helper_cpu_ns + sandbox_cpu_ns(s->sandbox));
 }
 
 /* A new phase, and what the sandboxes have used in the one before. */
@@ -96,11 +96,41 @@ static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
 }
 
+/* A process generation needs its space no more. Room that nobody points to is used again. */
+static void leave_space(struct session *s, struct event_process *p)
+{
+	if (p->left)
+		return;
+	p->left = true;
+	if (spaces__drop(s->spaces, p->space))
+		kernel__unpublish(s->kernel, p->space);
+}
+
+static void process_ended(void *ctx, struct events *ev, struct event_process *p)
+{
+	struct session *s = ctx;
+
+	leave_space(s, p);
+	/* in a storm of processes the ring may not run empty for long */
+	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
+}
+
+/* The mappings are those of the generation before: the parent's, or its own in another cgroup. */
+static void share_space(struct session *s, struct event_process *p, struct event_process *before)
+{
+	if (!before)
+		return;
+	p->space = before->space;
+	spaces__hold(s->spaces, p->space);
+	if (p->event.why == CP_PROCESS_CGROUP)
+		leave_space(s, before);
+}
+
 /* Answers the kernel's announcement of a process or of new code in it. */
 static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 {
 	struct session *s = ctx;
-	const struct event_process *parent;
+	struct event_process *before = events_process(ev, p->event.before);
 	struct cp_range range;
 	int rc;
 
@@ -110,11 +140,11 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 		return;
 	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
 	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
-		parent = events_process(ev, p->event.before);
-		if (parent)
-			p->space = parent->space;
+		share_space(s, p, before);
 		return;
 	}
+	if (before)
+		leave_space(s, before);
 	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
 			     NULL);
 	/* without room for its interpreter a process still has native stacks */
@@ -161,59 +191,11 @@ static int take_event(void *ctx, void *data, size_t len_bytes)
 	return events_take(&s->events, data, len_bytes);
 }
 
-static void prepare_all(struct spaces *spaces)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-
-	if (!proc)
-		return;
-	while ((e = readdir(proc)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			spaces__prepare(spaces, atoi(e->d_name));
-	closedir(proc);
-}
-
-static void prepare_cgroups(struct session *s)
-{
-	uint32_t *pids = NULL;
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < s->opts->cgroup_cnt; i++)
-		cgroups_list(s->opts->cgroups[i].dir, &pids, &cnt);
-	for (size_t i = 0; i < cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)pids[i]);
-	free(pids);
-}
-
-/* Besides those that it starts. */
-static bool is_one_process(const struct capture_opts *o)
-{
-	return !o->all && o->pid_cnt == 1 && !o->tid_cnt;
-}
-
-static void prepare(struct session *s)
-{
-	if (s->opts->frame_pointers || !s->opts->user_stacks) {
-		spaces__without_rows(s->spaces);
-		return;
-	}
-	if (s->opts->all)
-		prepare_all(s->spaces);
-	prepare_cgroups(s);
-	if (is_one_process(s->opts))
-		spaces__together(s->spaces);
-	for (size_t i = 0; i < s->opts->pid_cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)s->opts->pids[i]);
-	for (size_t i = 0; i < s->opts->tid_cnt; i++)
-		spaces__prepare(s->spaces, (pid_t)s->opts->tids[i]);
-}
-
 /* Rows are still being compiled while the kernel looks at the programs, which need to know how many there will be: when that
  * was guessed too low, programs are loaded again. */
 static int open_kernel(struct session *s, struct err *err)
 {
-	struct spaces_sizes sizes = spaces__sizes(s->spaces);
+	struct spaces_sizes sizes = spaces__sizes(s->spaces, (uint32_t)s->opts->process_cnt_max);
 	struct cp_mapping *mappings;
 	uint64_t *rows;
 	uint32_t *blocks;
@@ -223,7 +205,7 @@ static int open_kernel(struct session *s, struct err *err)
 	if (!rc && !spaces__settle(s->spaces, &sizes)) {
 		kernel__close(s->kernel);
 		s->kernel = NULL;
-		sizes = spaces__sizes(s->spaces);
+		sizes = spaces__sizes(s->spaces, (uint32_t)s->opts->process_cnt_max);
 		rc = kernel__open(s->opts, &sizes, &s->kernel, err);
 	}
 	if (!rc)
@@ -321,10 +303,11 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	sym_opts.kernel_symbols = kernel_symbols;
 	sym_opts.kernel_done = begin_detach;
 	sym_opts.kernel_ctx = s;
-	sym_opts.one_process = is_one_process(opts);
+	sym_opts.one_process = prepare_is_one_process(opts);
 	s->symbolizer = symbolizer__new(&sym_opts);
 	s->python_names = python_names__new();
 	s->events.process_seen = process_seen;
+	s->events.process_ended = process_ended;
 	s->events.python_seen = python_seen;
 	s->events.cgroup_seen = cgroup_seen;
 	s->events.moved_in = moved_in;
@@ -335,7 +318,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	if (opts->slice_ns)
 		s->events.sliced = interval_sums__new(opts->per_thread);
 	next_phase(s, "compile rows");
-	prepare(s);
+	prepare_spaces(s->spaces, opts);
 	next_phase(s, "load programs");
 	rc = open_kernel(s, err);
 	next_phase(s, "census");
@@ -387,7 +370,7 @@ static bool targets_alive(const struct session *s)
 	}
 	/* children may outlive the targets */
 	for (size_t i = 0; i < s->events.process_cnt; i++)
-		if (is_there(s->events.processes[i].event.tgid))
+		if (!s->events.processes[i].ended && is_there(s->events.processes[i].event.tgid))
 			return true;
 	return false;
 }
@@ -464,6 +447,9 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
 		rc = kernel__consume(s->kernel, err);
+		if (!rc)
+			rc = harvest_if_due(&s->harvest, s->kernel, &s->events,
+					    s->opts->sink != SINK_INTERVALS, err);
 		if (!rc && s->moved)
 			rc = take_late_census(s, err);
 		look_for_end(s, w, &fds[1], &fds[2]);
@@ -537,17 +523,14 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 				   .symbolizer = s->symbolizer,
 				   .spaces = s->spaces,
 				   .python_names = s->python_names };
-	struct cp_sum_key *keys = NULL;
-	struct cp_sum *values = NULL;
 	struct profile *p = profile__new();
 	char hook[RESUME_NAME_BYTES + 32];
 	int rc = 0;
 
 	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
-		rc = kernel__sums(s->kernel, &keys, &values, &in.sum_cnt, err);
-	in.keys = keys;
-	in.values = values;
+		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.keys, &in.values,
+				    &in.sum_cnt, err);
 	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = result_compare(&in, s->events.sums, err);
 	if (!rc && s->opts->sink == SINK_BOTH)
@@ -557,7 +540,8 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	else if (s->opts->sink == SINK_INTERVALS)
 		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
-	in.losses[LOSS_PROCESS_MAP_FULL].events += s->unpublished_cnt;
+	in.losses[LOSS_PROCESS_MAP_FULL].events +=
+		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
@@ -565,8 +549,6 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 	if (!rc)
 		rc = result_build(&in, p, err);
 	note_helpers(s);
-	free(keys);
-	free(values);
 	if (rc) {
 		profile__free(p);
 		return rc;
@@ -591,6 +573,7 @@ void session__close(struct session *s)
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
+	harvest_free(&s->harvest);
 	python_names__free(s->python_names);
 	free(s);
 }

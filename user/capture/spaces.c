@@ -3,21 +3,18 @@
 #include "user/capture/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "symbolize/elf.h"
 #include "symbolize/maps.h"
-#include "symbolize/rows_remote.h"
 #include "user/base/hash.h"
 #include "user/base/index.h"
 #include "user/base/mem.h"
+#include "user/base/slots.h"
+#include "user/capture/grace.h"
+#include "user/capture/row_files.h"
 #include "user/capture/mapped_file.h"
 #include "user/capture/pythons.h"
 
@@ -25,78 +22,63 @@ enum {
 	ROWS_MIN = 1 << 20,
 	BLOCKS_MIN = 1 << 19,
 	MAPPINGS_MIN = 1 << 14,
-	BATCHES_MAX = 16,     /* requests under way; each holds descriptors */
-	ROW_UNWIND_BYTES = 5, /* of .eh_frame for a row: 4.7 to 12 in Debian's libraries */
+	/* rows and blocks are handed out in units of so many, as powers of two */
+	ROWS_UNIT_SHIFT = 6,
+	BLOCKS_UNIT_SHIFT = 4,
+	QUIET_NS = 1000000000,
 };
 
-/* A file that somebody maps; the vdso is the one with inode 0. */
-struct rows_file {
-	uint64_t dev, inode, size_bytes;
-	int64_t mtime_ns;
-	struct row_table table; /* rows and blocks freed once they are in the arrays */
-	uint32_t row, block;	/* where */
-	uint32_t row_guess_cnt, block_guess_cnt;
-	bool pending; /* being compiled: the table is still empty */
-	bool placed;
-	bool failed;
-};
-
-/* Files that one worker compiles: a request under way. */
-struct batch {
-	struct sandbox_ticket ticket;
-	uint32_t cnt;
-	int fds[SANDBOX_FD_MAX];
-	uint32_t files[SANDBOX_FD_MAX];
-	bool started;
+/* An address space whose range the kernel may have. */
+struct space {
+	uint32_t number;
+	uint32_t process_cnt; /* 0: ended, at ended_ns */
+	uint64_t ended_ns;
+	uint32_t mapping, mapping_cnt;
+	uint32_t *files;
+	size_t file_cnt, file_cap;
 };
 
 struct spaces {
-	struct sandbox *sandbox; /* where files are parsed; NULL if there is none */
-	struct rows_file *files;
-	size_t file_cnt, file_cap;
-	struct index file_index;
+	struct row_files *files;
 	struct spaces_sizes sizes;
 	uint64_t *rows;
 	uint32_t *blocks;
 	struct cp_mapping *mappings;
-	uint32_t row_cnt, block_cnt, mapping_cnt; /* used */
+	struct slots row_slots, block_slots, mapping_slots;
+	struct space *list; /* in order of publication, without those that were reclaimed */
+	size_t cnt, cap;
+	struct index space_index; /* by number */
+	size_t ended_cnt;
+	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
-	struct batch batches
-		[BATCHES_MAX]; /* in the order of their starts; the last one may be gathering */
-	size_t batch_cnt;
-	uint32_t batch_files_max;
-	bool preparing;
 	bool without_rows;
 	struct pythons *pythons;
 	struct spaces_stats stats;
-};
-
-static const sandbox_handler handlers[SANDBOX_KIND_MAX] = {
-	[SANDBOX_ROWS] = rows_sandbox_handler, [SANDBOX_PYTHON] = python_sandbox_handler
 };
 
 struct spaces *spaces__new(void)
 {
 	struct spaces *s = xzalloc(sizeof(*s));
 
+	s->files = row_files__new();
 	s->pythons = pythons__new();
-	s->batch_files_max = 1;
-	if (sandbox_open(handlers, &s->sandbox, NULL))
-		s->sandbox = NULL; /* files then have no rows, which the statistics show */
 	return s;
 }
 
-/* A sandbox that does not answer is replaced, once a file. */
-static int compile(struct spaces *s, int fd, struct row_table *ret)
+void spaces__free(struct spaces *s)
 {
-	int rc = s->sandbox ? rows_compile_remote(s->sandbox, fd, ret, NULL) : -EPIPE;
-
-	if (rc != -EPIPE)
-		return rc;
-	sandbox_close(s->sandbox);
-	s->sandbox = NULL;
-	rc = sandbox_open(handlers, &s->sandbox, NULL);
-	return rc ? rc : rows_compile_remote(s->sandbox, fd, ret, NULL);
+	if (!s)
+		return;
+	row_files__free(s->files);
+	pythons__free(s->pythons);
+	for (size_t i = 0; i < s->cnt; i++)
+		free(s->list[i].files);
+	free(s->list);
+	index_free(&s->space_index);
+	slots_fini(&s->row_slots);
+	slots_fini(&s->block_slots);
+	slots_fini(&s->mapping_slots);
+	free(s);
 }
 
 static uint64_t now_ns(void)
@@ -107,206 +89,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void close_fds(struct batch *b)
-{
-	for (uint32_t i = 0; i < b->cnt; i++)
-		close(b->fds[i]);
-}
-
-static void take_table(struct spaces *s, struct rows_file *f, int rc, const struct row_table *t)
-{
-	if (!rc)
-		f->table = *t;
-	f->failed = rc != 0;
-	f->pending = false;
-	s->stats.failed_file_cnt += f->failed;
-}
-
-/* One by one: the worker did not survive all of them together, or its sandbox is gone. */
-static void compile_again(struct spaces *s, const struct batch *b)
-{
-	for (uint32_t i = 0; i < b->cnt; i++) {
-		struct row_table t = { 0 };
-		int rc = compile(s, b->fds[i], &t);
-
-		take_table(s, &s->files[b->files[i]], rc, &t);
-	}
-}
-
-static int finish(struct spaces *s, struct batch *b)
-{
-	struct rows_file_result results[SANDBOX_FD_MAX];
-	int rc = -EPIPE;
-
-	if (b->started)
-		rc = rows_remote_finish(s->sandbox, &b->ticket, results, b->cnt, NULL);
-	b->started = false;
-	for (uint32_t i = 0; i < b->cnt && !rc; i++)
-		take_table(s, &s->files[b->files[i]], results[i].rc, &results[i].table);
-	return rc;
-}
-
-static void start_last(struct spaces *s)
-{
-	struct batch *b = s->batch_cnt ? &s->batches[s->batch_cnt - 1] : NULL;
-
-	if (b && !b->started && s->sandbox)
-		b->started = !rows_remote_start(s->sandbox, b->fds, b->cnt, &b->ticket, NULL);
-}
-
-/* Takes what was started, in that order, before the sandbox is asked for anything else. */
-static void settle_all(struct spaces *s)
-{
-	int rcs[BATCHES_MAX];
-
-	start_last(s);
-	for (size_t i = 0; i < s->batch_cnt; i++)
-		rcs[i] = finish(s, &s->batches[i]);
-	for (size_t i = 0; i < s->batch_cnt; i++) {
-		if (rcs[i])
-			compile_again(s, &s->batches[i]);
-		close_fds(&s->batches[i]);
-	}
-	s->batch_cnt = 0;
-}
-
-/* How many rows and blocks a file will have at most, mostly; from its headers alone. */
-static void guess_sizes(struct rows_file *f, int fd)
-{
-	uint64_t first = UINT64_MAX, end = 0, unwind_bytes = 0;
-	const Elf64_Shdr *unwind;
-	struct image image;
-	struct elf e = { 0 };
-
-	if (!image_from_fd(&image, fd) && !elf_open(&e, &image)) {
-		unwind = elf_section(&e, ".eh_frame");
-		if (unwind)
-			unwind_bytes = unwind->sh_size;
-		for (size_t i = 0; i < e.phdr_cnt; i++) {
-			const Elf64_Phdr *p = &e.phdrs[i];
-
-			if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
-				continue;
-			first = p->p_vaddr < first ? p->p_vaddr : first;
-			end = p->p_vaddr + p->p_filesz > end ? p->p_vaddr + p->p_filesz : end;
-		}
-	}
-	elf_close(&e);
-	/* hostile headers cost no more room than their file has bytes */
-	if (unwind_bytes > f->size_bytes)
-		unwind_bytes = f->size_bytes;
-	f->row_guess_cnt = (uint32_t)(unwind_bytes / ROW_UNWIND_BYTES) & (ROWS_MAX - 1);
-	if (end > first && end - first <= f->size_bytes)
-		f->block_guess_cnt = (uint32_t)((end - first) >> ROW_BLOCK_SHIFT) + 2;
-}
-
-/* The file's table comes later. */
-static void put_in_batch(struct spaces *s, uint32_t file, int fd)
-{
-	struct batch *b = s->batch_cnt ? &s->batches[s->batch_cnt - 1] : NULL;
-
-	if (!b || b->started || b->cnt == s->batch_files_max) {
-		start_last(s);
-		if (s->batch_cnt == BATCHES_MAX)
-			settle_all(s);
-		b = &s->batches[s->batch_cnt++];
-		b->cnt = 0;
-		b->started = false;
-	}
-	guess_sizes(&s->files[file], fd);
-	s->files[file].pending = true;
-	b->files[b->cnt] = file;
-	b->fds[b->cnt++] = fd;
-}
-
-static void compile_now(struct spaces *s, struct rows_file *f, int fd)
-{
-	struct row_table t = { 0 };
-	int rc;
-
-	if (fd >= 0)
-		settle_all(s);
-	rc = fd < 0 ? rows_compile_vdso(&t, NULL) : compile(s, fd, &t);
-	take_table(s, f, rc, &t);
-}
-
-static uint32_t add_file(struct spaces *s, const struct stat *st, int fd, uint64_t hash)
-{
-	uint32_t file = (uint32_t)s->file_cnt++;
-	uint64_t started_ns = now_ns();
-	struct rows_file *f;
-	int kept_fd;
-
-	s->files = xgrow(s->files, &s->file_cap, s->file_cnt, sizeof(*s->files));
-	f = &s->files[file];
-	*f = (struct rows_file){ .dev = st->st_dev, .inode = st->st_ino };
-	f->size_bytes = (uint64_t)st->st_size;
-	f->mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	kept_fd = fd >= 0 && s->preparing ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-	if (kept_fd >= 0)
-		put_in_batch(s, file, kept_fd);
-	else
-		compile_now(s, f, fd);
-	s->stats.file_cnt++;
-	s->stats.compile_ns += now_ns() - started_ns;
-	index_add(&s->file_index, hash, file);
-	return file;
-}
-
-void spaces__free(struct spaces *s)
-{
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->batch_cnt; i++) {
-		close_fds(&s->batches[i]);
-		if (s->batches[i].started)
-			sandbox_give_up(s->sandbox, &s->batches[i].ticket);
-	}
-	sandbox_close(s->sandbox);
-	pythons__free(s->pythons);
-	for (size_t i = 0; i < s->file_cnt; i++)
-		rows_free(&s->files[i].table);
-	free(s->files);
-	index_free(&s->file_index);
-	free(s);
-}
-
-static uint32_t find_file(struct spaces *s, const struct stat *st, int fd)
-{
-	int64_t mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	uint64_t hash = hash_pair(st->st_dev, st->st_ino);
-	struct index_iter it = index_find(&s->file_index, hash);
-
-	for (; index_hit(&s->file_index, &it); index_next(&s->file_index, &it)) {
-		const struct rows_file *f = &s->files[it.elem];
-
-		if (f->dev == st->st_dev && f->inode == st->st_ino && f->mtime_ns == mtime_ns &&
-		    f->size_bytes == (uint64_t)st->st_size)
-			return it.elem;
-	}
-	return add_file(s, st, fd, hash);
-}
-
-/* The file of an executable mapping as an index into files, or -1: memory without rows. */
-static int64_t file_of(struct spaces *s, pid_t pid, const struct maps_entry *e)
-{
-	struct stat st = { 0 };
-	int64_t file = -1;
-	int fd;
-
-	if (!strcmp(e->path, "[vdso]"))
-		return find_file(s, &st, -1);
-	if (!e->inode)
-		return -1;
-	fd = mapped_file_open(pid, e);
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		file = find_file(s, &st, fd);
-	close(fd);
-	return file;
-}
-
 void spaces__without_rows(struct spaces *s)
 {
 	s->without_rows = true;
@@ -314,7 +96,7 @@ void spaces__without_rows(struct spaces *s)
 
 void spaces__together(struct spaces *s)
 {
-	s->batch_files_max = SANDBOX_FD_MAX;
+	row_files__together(s->files);
 }
 
 void spaces__prepare(struct spaces *s, pid_t pid)
@@ -323,15 +105,14 @@ void spaces__prepare(struct spaces *s, pid_t pid)
 
 	if (maps_read(&maps, pid, NULL))
 		return;
-	s->preparing = true;
+	row_files__prepare(s->files, true);
 	for (size_t i = 0; i < maps.cnt; i++) {
 		if (!(maps.entries[i].perms & MAPS_EXEC))
 			continue;
-		file_of(s, pid, &maps.entries[i]);
+		row_files__of(s->files, pid, &maps.entries[i]);
 		s->prepared_mapping_cnt++;
 	}
-	s->preparing = false;
-	start_last(s);
+	row_files__prepare(s->files, false);
 	maps_free(&maps);
 }
 
@@ -344,33 +125,29 @@ static uint32_t power_of_two(uint64_t need, uint32_t least)
 	return cnt;
 }
 
-struct spaces_sizes spaces__sizes(const struct spaces *s)
+struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max)
 {
-	uint64_t row_cnt = 0, block_cnt = 0;
+	uint64_t row_cnt, block_cnt;
 
-	for (size_t i = 0; i < s->file_cnt; i++) {
-		const struct rows_file *f = &s->files[i];
-
-		row_cnt += f->pending ? f->row_guess_cnt : f->table.row_cnt;
-		block_cnt += (f->pending ? f->block_guess_cnt : f->table.block_cnt) + 1;
-	}
+	row_files__count(s->files, &row_cnt, &block_cnt);
 	return (struct spaces_sizes){
 		.row_cnt = power_of_two(row_cnt + ROWS_MIN / 2, ROWS_MIN),
 		.block_cnt = power_of_two(block_cnt + BLOCKS_MIN / 2, BLOCKS_MIN),
-		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2, MAPPINGS_MIN),
+		.mapping_cnt = power_of_two(s->prepared_mapping_cnt * 2,
+					    process_cnt_max ? power_of_two(process_cnt_max, 1) :
+							      MAPPINGS_MIN),
 	};
 }
 
 bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes)
 {
-	uint64_t row_cnt = ROWS_MIN / 4, block_cnt = BLOCKS_MIN / 4; /* for code that comes later */
+	uint64_t row_cnt, block_cnt;
 
-	settle_all(s);
-	for (size_t i = 0; i < s->file_cnt; i++) {
-		row_cnt += s->files[i].table.row_cnt;
-		block_cnt += s->files[i].table.block_cnt + 1;
-	}
-	return row_cnt <= sizes->row_cnt && block_cnt <= sizes->block_cnt;
+	row_files__settle(s->files);
+	row_files__count(s->files, &row_cnt, &block_cnt);
+	/* and for code that comes later */
+	return row_cnt + ROWS_MIN / 4 <= sizes->row_cnt &&
+	       block_cnt + BLOCKS_MIN / 4 <= sizes->block_cnt;
 }
 
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
@@ -380,30 +157,135 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
 	s->rows = rows;
 	s->blocks = blocks;
 	s->mappings = mappings;
+	slots_init(&s->row_slots, sizes->row_cnt >> ROWS_UNIT_SHIFT);
+	slots_init(&s->block_slots, sizes->block_cnt >> BLOCKS_UNIT_SHIFT);
+	slots_init(&s->mapping_slots, sizes->mapping_cnt);
+}
+
+static uint32_t units(uint32_t cnt, uint32_t shift)
+{
+	return (uint32_t)(((uint64_t)cnt + (1U << shift) - 1) >> shift);
 }
 
 /* Copies a file's rows into the arrays. */
 static int place(struct spaces *s, struct rows_file *f)
 {
 	struct row_table *t = &f->table;
+	uint32_t row_units = units(t->row_cnt, ROWS_UNIT_SHIFT), row, block;
 
 	if (f->placed || f->failed || !t->row_cnt)
 		return 0;
-	if (t->row_cnt > s->sizes.row_cnt - s->row_cnt ||
-	    t->block_cnt + 1 > s->sizes.block_cnt - s->block_cnt)
+	if (!slots_take(&s->row_slots, row_units, &row))
 		return -ENOSPC;
-	f->row = s->row_cnt;
-	f->block = s->block_cnt;
+	if (!slots_take(&s->block_slots, units(t->block_cnt + 1, BLOCKS_UNIT_SHIFT), &block)) {
+		slots_give(&s->row_slots, row, row_units);
+		return -ENOSPC;
+	}
+	f->row = row << ROWS_UNIT_SHIFT;
+	f->block = block << BLOCKS_UNIT_SHIFT;
 	memcpy(s->rows + f->row, t->rows, t->row_cnt * sizeof(*t->rows));
 	memcpy(s->blocks + f->block, t->blocks, (t->block_cnt + 1) * sizeof(*t->blocks));
-	s->row_cnt += t->row_cnt;
-	s->block_cnt += t->block_cnt + 1;
+	s->stats.row_cnt += t->row_cnt;
 	free(t->rows);
 	free(t->blocks);
 	t->rows = NULL;
 	t->blocks = NULL;
 	f->placed = true;
 	return 0;
+}
+
+/* A file that no space points to leaves the arrays. */
+static void evict_files(struct spaces *s)
+{
+	struct rows_file *f;
+
+	for (size_t i = 0; (f = row_files__at(s->files, i)); i++) {
+		if (!f->placed || f->space_cnt)
+			continue;
+		slots_give(&s->row_slots, f->row >> ROWS_UNIT_SHIFT,
+			   units(f->table.row_cnt, ROWS_UNIT_SHIFT));
+		slots_give(&s->block_slots, f->block >> BLOCKS_UNIT_SHIFT,
+			   units(f->table.block_cnt + 1, BLOCKS_UNIT_SHIFT));
+		s->stats.row_cnt -= f->table.row_cnt;
+		row_files__evict(s->files, i);
+	}
+}
+
+static struct space *find_space(const struct spaces *s, uint32_t number)
+{
+	struct index_iter it = index_find(&s->space_index, hash_u64(number));
+
+	for (; index_hit(&s->space_index, &it); index_next(&s->space_index, &it))
+		if (s->list[it.elem].number == number)
+			return &s->list[it.elem];
+	return NULL;
+}
+
+void spaces__hold(struct spaces *s, uint32_t number)
+{
+	struct space *space = find_space(s, number);
+
+	if (space && space->process_cnt)
+		space->process_cnt++;
+}
+
+bool spaces__drop(struct spaces *s, uint32_t number)
+{
+	struct space *space = find_space(s, number);
+
+	if (!space || !space->process_cnt || --space->process_cnt)
+		return false;
+	space->ended_ns = now_ns();
+	s->ended_cnt++;
+	s->ended_mapping_cnt += space->mapping_cnt;
+	return true;
+}
+
+static void free_space(struct spaces *s, struct space *space)
+{
+	slots_give(&s->mapping_slots, space->mapping, space->mapping_cnt);
+	for (size_t i = 0; i < space->file_cnt; i++)
+		row_files__at(s->files, space->files[i])->space_cnt--;
+	free(space->files);
+	s->ended_cnt--;
+	s->ended_mapping_cnt -= space->mapping_cnt;
+}
+
+/* What ended spaces had becomes free. No range points to it any more, but a walk that began before may still be
+ * on its way. Where waiting for it is refused, a second is longer than any walk. */
+static void reclaim(struct spaces *s)
+{
+	uint64_t now = now_ns();
+	bool quiet;
+	size_t kept = 0;
+
+	if (!s->ended_cnt)
+		return;
+	quiet = grace_period();
+	index_reset(&s->space_index);
+	for (size_t i = 0; i < s->cnt; i++) {
+		struct space *space = &s->list[i];
+
+		if (!space->process_cnt && (quiet || now - space->ended_ns >= QUIET_NS)) {
+			free_space(s, space);
+			continue;
+		}
+		s->list[kept] = *space;
+		index_add(&s->space_index, hash_u64(space->number), (uint32_t)kept++);
+	}
+	s->cnt = kept;
+}
+
+static int place_somehow(struct spaces *s, struct rows_file *f)
+{
+	int rc = place(s, f);
+
+	if (rc) {
+		reclaim(s);
+		evict_files(s);
+		rc = place(s, f);
+	}
+	return rc;
 }
 
 /* Finds where the file lies in the process: false if no executable segment covers the mapping's offset. */
@@ -424,46 +306,90 @@ static bool set_base(const struct row_table *t, const struct maps_entry *e, stru
 	return false;
 }
 
-static int add_mapping(struct spaces *s, pid_t pid, const struct maps_entry *e)
+static void point_to_file(struct space *space, struct rows_file *f, uint32_t file)
 {
-	struct cp_mapping m = { .start = e->start, .end = e->end };
-	int64_t file = file_of(s, pid, e);
-	struct rows_file *f = file < 0 ? NULL : &s->files[file];
-	int rc = f ? place(s, f) : 0;
-
-	if (rc)
-		return rc;
-	if (f && f->placed && set_base(&f->table, e, &m)) {
-		m.row = f->row;
-		m.row_cnt = f->table.row_cnt;
-		m.block = f->block;
-		m.block_cnt = f->table.block_cnt;
-	}
-	if (s->mapping_cnt == s->sizes.mapping_cnt)
-		return -ENOSPC;
-	s->mappings[s->mapping_cnt++] = m;
-	return 0;
+	if (f->last_space == space->number)
+		return;
+	f->last_space = space->number;
+	space->files =
+		xgrow(space->files, &space->file_cap, space->file_cnt + 1, sizeof(*space->files));
+	space->files[space->file_cnt++] = file;
+	f->space_cnt++;
 }
 
-int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
+/* Code of a file without room has no rows; the rest of the process keeps its own. */
+static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid_t pid,
+				      const struct maps_entry *e)
+{
+	struct cp_mapping m = { .start = e->start, .end = e->end };
+	int64_t file = row_files__of(s->files, pid, e);
+	struct rows_file *f = file < 0 ? NULL : row_files__at(s->files, (size_t)file);
+
+	if (!f)
+		return m;
+	if (place_somehow(s, f))
+		s->stats.no_room_cnt++;
+	if (!f->placed || !set_base(&f->table, e, &m))
+		return m;
+	point_to_file(space, f, (uint32_t)file);
+	m.row = f->row;
+	m.row_cnt = f->table.row_cnt;
+	m.block = f->block;
+	m.block_cnt = f->table.block_cnt;
+	return m;
+}
+
+static uint32_t executable_cnt(const struct spaces *s, const struct maps *maps)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < maps->cnt && !s->without_rows; i++)
+		cnt += !!(maps->entries[i].perms & MAPS_EXEC);
+	return cnt;
+}
+
+/* Ended spaces are reclaimed many at a time, since each time costs the wait for the kernel. */
+static bool take_mappings(struct spaces *s, uint32_t cnt, uint32_t *ret_first)
+{
+	if (s->mapping_slots.free_cnt < s->sizes.mapping_cnt / 4 &&
+	    s->ended_mapping_cnt > s->sizes.mapping_cnt / 8)
+		reclaim(s);
+	if (slots_take(&s->mapping_slots, cnt, ret_first))
+		return true;
+	reclaim(s);
+	return slots_take(&s->mapping_slots, cnt, ret_first);
+}
+
+static void fill_space(struct spaces *s, struct space *space, pid_t pid, const struct maps *maps)
+{
+	struct cp_mapping *at = s->mappings + space->mapping;
+
+	for (size_t i = 0; i < maps->cnt && space->mapping_cnt; i++)
+		if (maps->entries[i].perms & MAPS_EXEC)
+			*at++ = make_mapping(s, space, pid, &maps->entries[i]);
+}
+
+int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, struct symbolizer *sym,
 		    struct cp_range *ret, struct err *err)
 {
+	struct space space = { .number = number, .process_cnt = 1 };
 	struct maps maps = { 0 };
-	uint32_t first = s->mapping_cnt;
 	int rc = maps_read(&maps, pid, err);
 
 	if (rc)
 		goto out;
-	for (size_t i = 0; i < maps.cnt && !rc && !s->without_rows; i++)
-		if (maps.entries[i].perms & MAPS_EXEC)
-			rc = add_mapping(s, pid, &maps.entries[i]);
-	if (rc) {
-		s->mapping_cnt = first;
-		err_set(err, rc, "no room for the unwind rows of process %d", (int)pid);
+	space.mapping_cnt = executable_cnt(s, &maps);
+	if (take_mappings(s, space.mapping_cnt, &space.mapping)) {
+		fill_space(s, &space, pid, &maps);
+		s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
+		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
+		s->list[s->cnt++] = space;
+	} else {
+		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
-	symbolizer__add_process(sym, space, pid, &maps, NULL);
-	*ret = (struct cp_range){ .mapping = first, .mapping_cnt = s->mapping_cnt - first };
-	ret->python = pythons__add(s->pythons, s->sandbox, space, pid, &maps);
+	symbolizer__add_process(sym, number, pid, &maps, NULL);
+	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
+	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, &maps);
 	s->stats.publish_cnt++;
 out:
 	maps_free(&maps);
@@ -479,8 +405,7 @@ struct spaces_stats spaces__stats(const struct spaces *s)
 {
 	struct spaces_stats stats = s->stats;
 
-	stats.row_cnt = s->row_cnt;
-	stats.mapping_cnt = s->mapping_cnt;
-	stats.helper_cpu_ns = sandbox_cpu_ns(s->sandbox);
+	stats.files = row_files__stats(s->files);
+	stats.mapping_cnt = s->mapping_slots.cnt - s->mapping_slots.free_cnt;
 	return stats;
 }

@@ -14,6 +14,7 @@
 #include "symbolize/python_layout.h"
 #include "symbolize/symbolizer.h"
 #include "user/base/err.h"
+#include "user/capture/row_files.h"
 
 struct spaces;
 
@@ -33,9 +34,9 @@ void spaces__together(struct spaces *s);
 /* Before the arrays exist: starts to compile what pid maps, and does not wait for it. A process that is gone is not
  * an error (counted). */
 void spaces__prepare(struct spaces *s, pid_t pid);
-/* Room for what was prepared, and for as much again that may come. What is still being compiled is estimated by the size of the
- * file's unwind section. */
-struct spaces_sizes spaces__sizes(const struct spaces *s);
+/* Room for what was prepared, and for as much again that may come; for process_cnt_max executable mappings at
+ * least (0 = the default). What is still being compiled is estimated by the size of the file's unwind section. */
+struct spaces_sizes spaces__sizes(const struct spaces *s, uint32_t process_cnt_max);
 /* Waits for what is being compiled. False: it needs more room than sizes have, look at spaces__sizes again. */
 bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes);
 /* The arrays, as mapped memory of at least these sizes; borrowed until spaces__free. */
@@ -43,19 +44,25 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
 		 uint32_t *blocks, struct cp_mapping *mappings);
 
 /* Reads what pid maps now and makes it address space number space: compiles what is new, fills the arrays,
- * gives the range, and tells the symbolizer. 0, or -errno: -ESRCH (the process is gone), -ENOSPC (an array is
- * full); the space then has no rows. O(mappings + new rows). */
+ * gives the range, and tells the symbolizer. One process holds the space from now on. 0, or -errno: -ESRCH (the
+ * process is gone), -ENOSPC (no room for so many mappings); the space then has no rows. A file without room
+ * for its rows costs its own code the rows (counted). O(mappings + new rows). */
 int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
 		    struct cp_range *ret, struct err *err);
+/* One process more has the space: a forked one. */
+void spaces__hold(struct spaces *s, uint32_t space);
+/* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
+ * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
+bool spaces__drop(struct spaces *s, uint32_t space);
 
 /* The Python interpreter of an address space, if ret->python said that it has one; borrowed until the next
  * spaces__publish. */
 const struct python_layout *spaces__python(const struct spaces *s, uint32_t space);
 
 struct spaces_stats {
-	uint32_t file_cnt, failed_file_cnt, row_cnt, mapping_cnt, publish_cnt;
-	uint64_t compile_ns;
-	uint64_t helper_cpu_ns; /* of the processes that compiled */
+	struct row_files_stats files;
+	uint32_t row_cnt, mapping_cnt, publish_cnt;
+	uint32_t no_room_cnt; /* mappings whose file found no room for its rows */
 };
 struct spaces_stats spaces__stats(const struct spaces *s);
 

@@ -98,10 +98,12 @@ static void tell_pending(const struct profile *p, const char *path)
 int capture_output__put(const struct profile *p, const struct output_opts *o, struct err *err)
 {
 	char *svg = wants_picture(o) ? picture_path(o->path) : NULL;
+	bool saved;
 	int rc;
 
 	phases_begin(o->phases, "compress and write");
 	rc = o->path ? writer__save(p, o->path, mode(o), err) : 0;
+	saved = o->path && !rc;
 	if (svg)
 		phases_begin(o->phases, "picture");
 	if (!rc && svg)
@@ -109,6 +111,8 @@ int capture_output__put(const struct profile *p, const struct output_opts *o, st
 	phases_begin(o->phases, "summary");
 	if (!rc)
 		rc = put_text(p, o, svg, err);
+	if (rc && saved)
+		err_prefix(err, "the profile is written, but");
 	if (!rc)
 		tell_pending(p, o->path);
 	free(svg);

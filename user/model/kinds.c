@@ -51,6 +51,7 @@ static const char *const stop_reasons[STOP_REASON_MAX] = {
 	[STOP_IO_WORKER] = "[io_uring worker]",
 	[STOP_LOST] = "[walk stopped: frames lost]",
 	[STOP_NEW] = "[new thread]",
+	[STOP_UNSEEN] = "[walk stopped: switch not seen]",
 };
 
 static const char *const loss_causes[LOSS_CAUSE_MAX] = {

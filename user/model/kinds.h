@@ -73,9 +73,10 @@ enum stop_reason {
 	STOP_NO_ROWS = 11,	/* the process has no rows (yet) */
 	STOP_RUNNING = 12,	/* on a CPU when the census looked: state, no stack */
 	STOP_IO_WORKER = 13,	/* an io_uring worker has no user stack */
-	STOP_LOST = 14,		/* no frames: the ring was full, or the switch was not seen */
+	STOP_LOST = 14,		/* no frames: the ring was full */
 	STOP_NEW = 15,		/* a thread that has not run yet */
-	STOP_REASON_MAX = 16,
+	STOP_UNSEEN = 16,	/* the kernel skipped the program when the thread left its CPU */
+	STOP_REASON_MAX = 17,
 };
 
 /* Data that were lost, by cause. */

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A capture outlives many more processes than it has room for: what ended processes had is used again, no map
+fills, and no time is lost. usage: test_short_processes.py [PROCESSES]"""
+import subprocess, sys, tempfile
+from profile import *
+
+need_root()
+CNT = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+AT_A_TIME = 4
+ROOM = 512  # of processes, ended ones too until the kernel frees them, and mappings: an executed child has 5
+STACKS = 1024  # and 4096 sums
+failed = 0
+
+
+def check(good, text):
+    global failed
+    print(("ok   " if good else "FAIL ") + text)
+    failed += not good
+
+
+with tempfile.TemporaryDirectory(prefix="causeprof-short.") as folder:
+    for sink in ("--verify", "--intervals"):
+        p = record(folder + "/x.cprof", sink, "--process-storage-size", str(ROOM), "--stack-storage-size", str(STACKS),
+                   "--", os.path.join(WORKLOADS, "short_processes"), str(CNT), str(AT_A_TIME))
+        full = {c: l["events"] for c, l in p.loss.items() if "full" in c}
+        check(not full, f"{sink}: nothing was full {full or ''}")
+        check(len(p.threads) == CNT + 1, f"{sink}: {len(p.threads)} threads of {CNT + 1}")
+        check(len(p.processes) > 8 * ROOM, f"{sink}: {len(p.processes)} processes in room for {ROOM}")
+        check(len(p.sums) > 4 * STACKS, f"{sink}: {len(p.sums)} sums in room for {4 * STACKS}")
+        life = sum(num(t, "last_ns") - num(t, "first_ns") for t in p.threads.values())
+        sums = sum(num(s, "ns") for s in p.sums)
+        lost = sum(num(l, "ns") for c, l in p.loss.items() if c == "switch unseen" and l["ns"] != "unknown")
+        check(abs(life - sums) <= lost + life // 100000, f"{sink}: {sums} ns in the sums of {life} ns of life")
+        # children that only fork have their parent's rows: they are walked to their root
+        forked = [s for s in p.sums if any(f[0] == "short_wait" for f in p.frames(s.get("stack")))]
+        rooted = [s for s in forked if p.frames(s["stack"])[-1][0] in ("_start", "clone", "__libc_start_main")]
+        check(len(forked) and len(rooted) >= 0.95 * len(forked), f"{sink}: {len(rooted)} of {len(forked)} waits reach the root")
+sys.exit(1 if failed else 0)

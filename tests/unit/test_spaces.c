@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Address spaces in arrays that are too small, and arrays used again; the space is this process's own. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "user/base/mem.h"
+#include "user/capture/spaces.h"
+
+struct setup {
+	struct spaces *spaces;
+	struct symbolizer *sym;
+	struct spaces_sizes sizes;
+	uint64_t *rows;
+	uint32_t *blocks;
+	struct cp_mapping *mappings;
+};
+
+static struct setup set_up(uint32_t row_cnt, uint32_t mapping_cnt)
+{
+	const struct sym_opts opts = { 0 };
+	struct setup u = { .sizes = { row_cnt, 1 << 20, mapping_cnt } };
+
+	u.spaces = spaces__new();
+	u.sym = symbolizer__new(&opts);
+	u.rows = xcalloc(u.sizes.row_cnt, sizeof(*u.rows));
+	u.blocks = xcalloc(u.sizes.block_cnt, sizeof(*u.blocks));
+	u.mappings = xcalloc(u.sizes.mapping_cnt, sizeof(*u.mappings));
+	spaces__use(u.spaces, &u.sizes, u.rows, u.blocks, u.mappings);
+	return u;
+}
+
+static void tear_down(struct setup *u)
+{
+	spaces__free(u->spaces);
+	symbolizer__free(u->sym);
+	free(u->rows);
+	free(u->blocks);
+	free(u->mappings);
+}
+
+static int publish(struct setup *u, uint32_t number, struct cp_range *range)
+{
+	return spaces__publish(u->spaces, number, getpid(), u->sym, range, NULL);
+}
+
+static uint32_t with_rows(const struct setup *u, const struct cp_range *range)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = 0; i < range->mapping_cnt; i++)
+		cnt += !!u->mappings[range->mapping + i].row_cnt;
+	return cnt;
+}
+
+/* However few rows fit, the process has all of its mappings, and those of the files that fit have rows. */
+static void test_file_without_room(void **state)
+{
+	uint32_t last = 0, some_cnt = 0, no_room = 1;
+
+	(void)state;
+	for (uint32_t row_cnt = 64; no_room && row_cnt <= 1 << 22; row_cnt *= 2) {
+		struct setup u = set_up(row_cnt, 1024);
+		struct cp_range range;
+		uint32_t cnt;
+
+		assert_int_equal(publish(&u, 1, &range), 0);
+		cnt = with_rows(&u, &range);
+		no_room = spaces__stats(u.spaces).no_room_cnt;
+		assert_true(range.mapping_cnt >= 3);
+		assert_true(cnt + no_room <= range.mapping_cnt);
+		some_cnt += cnt && no_room;
+		last = cnt;
+		tear_down(&u);
+	}
+	assert_int_equal(no_room, 0);
+	assert_true(last >= 3);
+	assert_true(some_cnt >= 1);
+}
+
+static void test_mappings_used_again(void **state)
+{
+	struct setup u = set_up(1 << 20, 128);
+	struct cp_range range, held;
+
+	(void)state;
+	assert_int_equal(publish(&u, 1, &held), 0);
+	spaces__hold(u.spaces, 1);
+	assert_false(spaces__drop(u.spaces, 1));
+	for (uint32_t i = 2; i < 500; i++) {
+		assert_int_equal(publish(&u, i, &range), 0);
+		assert_true(range.mapping + range.mapping_cnt <= held.mapping ||
+			    range.mapping >= held.mapping + held.mapping_cnt);
+		assert_int_equal(with_rows(&u, &range), with_rows(&u, &held));
+		spaces__hold(u.spaces, i);
+		assert_false(spaces__drop(u.spaces, i));
+		assert_true(spaces__drop(u.spaces, i));
+		assert_false(spaces__drop(u.spaces, i)); /* it has ended */
+	}
+	/* what lives is not taken away */
+	for (uint32_t i = 500; i < 600; i++)
+		if (publish(&u, i, &range))
+			break;
+	assert_int_equal(publish(&u, 601, &range), -ENOSPC);
+	assert_int_equal(spaces__stats(u.spaces).no_room_cnt, 0);
+	tear_down(&u);
+}
+
+/* Loads a copy of the library that holds the address: another file with the same rows. */
+static void *load_copy(const void *address)
+{
+	char path[] = "/tmp/causeprof-spaces.XXXXXX", block[65536];
+	int to = mkstemp(path), from;
+	Dl_info info;
+	ssize_t n;
+	void *lib;
+
+	assert_true(to >= 0 && dladdr(address, &info));
+	from = open(info.dli_fname, O_RDONLY);
+	while ((n = read(from, block, sizeof(block))) > 0)
+		assert_int_equal(write(to, block, (size_t)n), n);
+	close(from);
+	close(to);
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	unlink(path);
+	assert_non_null(lib);
+	return lib;
+}
+
+/* Rows that no living space points to make room for others. */
+static void test_files_evicted(void **state)
+{
+	struct setup u = set_up(1 << 20, 256);
+	struct cp_range range;
+	uint32_t row_cnt = 1 << 10, cnt, number = 1;
+
+	(void)state;
+	assert_int_equal(publish(&u, 1, &range), 0);
+	cnt = with_rows(&u, &range);
+	while (row_cnt < spaces__stats(u.spaces).row_cnt * 9 / 8)
+		row_cnt *= 2;
+	tear_down(&u);
+	u = set_up(row_cnt, 256);
+	while (number < 1000 && spaces__stats(u.spaces).files.evicted_file_cnt < 3) {
+		void *lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
+
+		assert_int_equal(publish(&u, number, &range), 0);
+		assert_int_equal(spaces__stats(u.spaces).no_room_cnt, 0);
+		assert_int_equal(with_rows(&u, &range), cnt + 1);
+		dlclose(lib);
+		spaces__drop(u.spaces, number++);
+	}
+	assert_true(spaces__stats(u.spaces).files.evicted_file_cnt >= 3);
+	/* what was thrown away comes back */
+	for (int i = 0; i < 2; i++, number++) {
+		assert_int_equal(publish(&u, number, &range), 0);
+		assert_int_equal(with_rows(&u, &range), cnt);
+		spaces__drop(u.spaces, number);
+	}
+	tear_down(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_without_room),
+		cmocka_unit_test(test_mappings_used_again),
+		cmocka_unit_test(test_files_evicted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums and stacks taken out of the kernel's maps while the capture goes on, so that however long it is, and however
+ * many processes come and go, the maps do not fill. To take a sum nobody may be adding to it: the programs write
+ * under two sides of the keys in turn (CP_SUM_SIDE); what the side that is not written to holds is taken when all
+ * programs that began before have ended. A stack that the kernel has forgotten is sent again under another
+ * number, which user/capture/events.h knows to be the same. */
+#ifndef CP_USER_CAPTURE_HARVEST_H
+#define CP_USER_CAPTURE_HARVEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/events.h"
+#include "user/base/err.h"
+#include "user/capture/events.h"
+#include "user/capture/kernel.h"
+
+/* Zero-initialised is empty. */
+struct harvest {
+	struct interval_sums *sums;    /* what was taken; NULL: nothing */
+	uint32_t sum_base, stack_base; /* keys and stacks that had come at the last harvest */
+	uint32_t time_cnt;
+};
+
+/* When a map is three quarters full, or holds 65,536 new keys; otherwise two comparisons. kernel_sums: the kernel adds up; else only stacks
+ * are taken. O(room of the maps), which as many new sums and stacks have paid for. */
+int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
+		   struct err *err);
+/* When all events have been taken: all sums, those in the kernel and those taken out, each key once; borrowed until harvest_free. */
+int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
+		   const struct cp_sum_key **keys, const struct cp_sum **values, size_t *cnt,
+		   struct err *err);
+void harvest_free(struct harvest *h);
+
+#endif
