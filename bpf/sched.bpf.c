@@ -107,7 +107,9 @@ static __always_inline u64 ran_ns_of(const struct cp_thread *t, const struct tas
 
 static __always_inline void bury(struct cp_thread *t, struct task_struct *task, u64 now_ns)
 {
-	t->flags |= CP_THREAD_DIED;
+	/* later is not in the window, and nor is the switch that ended it */
+	if (now_ns < cp_window.end_ns)
+		t->flags |= CP_THREAD_DIED;
 	if (now_ns > cp_window.start_ns)
 		report_thread(t, task, now_ns < cp_window.end_ns ? now_ns : cp_window.end_ns);
 }
