@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A profile as a test sees it: the text of "causeprof dump", and what ran when. Shared by the live tests."""
-import os, re, subprocess, sys, tempfile
+import os, re, signal, subprocess, sys, tempfile
+
+# a runner in the background ignores Ctrl-C, and so would all that it starts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAM = os.path.join(os.environ.get("O", "build"), "causeprof")
 WORKLOADS = os.path.join(os.environ.get("O", "build"), "tests/workloads")
