@@ -9,7 +9,10 @@ from test_truth import lacks, own_function
 
 TRIES = 4
 NEAR_NS = 200000  # the two programs run one after the other at each switch
-SCENARIOS = ["ladder", "locks", "disk", "dying", "migrating", "signals", "stopped", "storm"]
+# not storm: how much of a stack has rows and names depends on when a new program's mappings were read, which each of two
+# captures does in its own time; test_truth has it with both hooks
+SCENARIOS = ["ladder", "locks", "disk", "dying", "migrating", "signals", "stopped"]
+LONG_NS = 4 * NEAR_NS
 FAR_NS = 3000000
 
 
@@ -66,7 +69,8 @@ def compare(a, b, problems):
             near = [n for n in near if n and abs(n[0] - w[0]) < NEAR_NS and abs(n[2] - w[2]) < 2 * NEAR_NS]
             same = [n for n in near if n[1] == w[1] and n[3] == w[3]]
             cnt += bool(same)
-            if near and not same:
+            # shorter ones follow each other within the distance at which two are taken for one
+            if near and not same and w[2] >= LONG_NS:
                 problems.append(f"thread {tid}: switch has {w[1:]}, finish {[n[1:] for n in near]}")
     if cnt < 5:
         problems.append(f"only {cnt} waits could be compared")
