@@ -6,11 +6,11 @@ set -eu
 here=$PWD
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-mkdir "$T/tmp" "$T/work"
+mkdir "$T/tmp" "$T/here"
 for run in 1 2; do
-	(cd "$T/work" && TMPDIR=$T/tmp "$here/scripts/demo" > "$T/said" 2>&1) || { echo "run $run: status $?"; cat "$T/said"; exit 1; }
-	[ "$(ls "$T/work" | tr '\n' ' ')" = "demo.cprof demo.svg " ] || { echo "run $run left"; ls "$T/work"; exit 1; }
-	xmllint --noout "$T/work/demo.svg"
+	(cd "$T/here" && TMPDIR=$T/tmp "$here/scripts/demo" > "$T/said" 2>&1) || { echo "run $run: status $?"; cat "$T/said"; exit 1; }
+	[ "$(ls "$T/here" | tr '\n' ' ')" = "demo.cprof demo.svg " ] || { echo "run $run left"; ls "$T/here"; exit 1; }
+	xmllint --noout "$T/here/demo.svg"
 	grep -q '^thread time' "$T/said" && grep -q 'front: ' "$T/said" || { echo "run $run: no summary"; cat "$T/said"; exit 1; }
 	[ -z "$(ls "$T/tmp")" ] || { echo "run $run left in the folder of temporary files:"; ls "$T/tmp"; exit 1; }
 done
