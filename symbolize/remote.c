@@ -75,8 +75,9 @@ int remote_names_handler(struct sandbox_job *job, struct err *err)
 	return 0;
 }
 
-static size_t count_nuls(const uint8_t *data, size_t len_bytes)
+size_t remote_nul_cnt(const void *block, size_t len_bytes)
 {
+	const char *data = block;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < len_bytes; i++)
@@ -103,7 +104,7 @@ int remote_names(struct sandbox *s, const struct remote_style *style, const stru
 	close(fd);
 	if (rc)
 		return rc;
-	if (count_nuls(reply.data, reply.len_bytes) == cnt &&
+	if (remote_nul_cnt(reply.data, reply.len_bytes) == cnt &&
 	    (!reply.len_bytes || !reply.data[reply.len_bytes - 1]))
 		buf_append(ret, reply.data, reply.len_bytes);
 	else

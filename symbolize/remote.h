@@ -19,6 +19,9 @@ struct remote_style {
 /* A descriptor of memory that holds a question too long for the arguments; or a negative errno. */
 int remote_question(const void *data, size_t len_bytes, struct err *err);
 
+/* How many strings end in a block. */
+size_t remote_nul_cnt(const void *block, size_t len_bytes);
+
 /* --- readable forms of raw names: one block of NUL-terminated strings to another, in the same order --- */
 int remote_names(struct sandbox *s, const struct remote_style *style, const struct buf *raw,
 		 size_t cnt, struct buf *ret, struct err *err);

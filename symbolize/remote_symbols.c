@@ -170,15 +170,6 @@ int remote_symbols_handler(struct sandbox_job *job, struct err *err)
 	return 0;
 }
 
-static size_t count_nuls(const char *data, size_t len_bytes)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < len_bytes; i++)
-		cnt += !data[i];
-	return cnt;
-}
-
 /* As many names as it says, the last one ended. */
 static bool take_names(const struct file_answer *a, struct bytes *left, struct remote_symbols *ret)
 {
@@ -188,7 +179,7 @@ static bool take_names(const struct file_answer *a, struct bytes *left, struct r
 		return false;
 	buf_append(&ret->names, at, a->names_bytes);
 	ret->name_cnt = a->name_cnt;
-	return count_nuls(ret->names.data, a->names_bytes) == a->name_cnt &&
+	return remote_nul_cnt(ret->names.data, a->names_bytes) == a->name_cnt &&
 	       (!a->names_bytes || !ret->names.data[a->names_bytes - 1]);
 }
 
