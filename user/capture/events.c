@@ -11,6 +11,7 @@
 #include "user/model/kinds.h"
 
 enum {
+	STACK_MAX_BYTES = sizeof(struct cp_event_stack) + 2 * CP_FRAMES_MAX * sizeof(uint64_t),
 	STACK_IDS_MAX = 1 << 26,
 	PROCESS_IDS_MAX = 1 << 26,
 };
@@ -69,6 +70,22 @@ static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t
 	if (copy->python_cnt && ev->python_seen)
 		ev->python_seen(ev->ctx, ev, copy);
 	return true;
+}
+
+/* Walked at once, and from there on a stack like all others. */
+static bool take_copy(struct events *ev, const struct cp_event_copy *e, size_t len_bytes)
+{
+	uint64_t room[STACK_MAX_BYTES / sizeof(uint64_t)];
+	struct cp_event_stack *stack = (void *)room;
+
+	if (len_bytes < sizeof(*e) || e->kernel_cnt > CP_FRAMES_MAX ||
+	    e->stack_bytes > CP_COPY_MAX_BYTES ||
+	    len_bytes - sizeof(*e) < e->kernel_cnt * sizeof(e->words[0]) + e->stack_bytes)
+		return false;
+	if (!ev->copy_seen)
+		return true;
+	ev->copy_seen(ev->ctx, ev, e, stack);
+	return take_stack(ev, stack, sizeof(room));
 }
 
 static bool take_thread(struct events *ev, const struct cp_event_thread *e, size_t len_bytes)
@@ -168,6 +185,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 		switch (*(const uint8_t *)data) {
 		case CP_EVENT_STACK:
 			good = take_stack(ev, data, len_bytes);
+			break;
+		case CP_EVENT_COPY:
+			good = take_copy(ev, data, len_bytes);
 			break;
 		case CP_EVENT_THREAD:
 			good = take_thread(ev, data, len_bytes);

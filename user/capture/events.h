@@ -49,6 +49,9 @@ struct events {
 	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
 	/* called for each new stack with Python frames; borrowed for as long as the events live */
 	void (*python_seen)(void *ctx, struct events *ev, const struct cp_event_stack *e);
+	/* called for each copy of a stack: walks it into ret, whose room is enough for any stack */
+	void (*copy_seen)(void *ctx, struct events *ev, const struct cp_event_copy *e,
+			  struct cp_event_stack *ret);
 	/* a cgroup was made; a process came into a watched one */
 	void (*cgroup_seen)(void *ctx, uint64_t id, const char *path);
 	void (*moved_in)(void *ctx);

@@ -448,7 +448,8 @@ static void add_intervals(struct builder *b)
 static bool stack_failed(int stop)
 {
 	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO &&
-	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
+	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT &&
+	       stop != STOP_EXITING;
 }
 
 /* Why time has no stack: a number without frames is a full ring's; no number at all is of several causes, and

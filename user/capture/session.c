@@ -16,6 +16,7 @@
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/cgroups.h"
+#include "user/capture/copies.h"
 #include "user/capture/events.h"
 #include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
@@ -46,6 +47,7 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
+	struct copies *copies;
 	struct events events;
 	struct harvest harvest;
 	struct python_names *python_names;
@@ -167,6 +169,15 @@ static void python_seen(void *ctx, struct events *ev, const struct cp_event_stac
 
 	if (l)
 		python_names__stack(s->python_names, e, l, p->event.tgid);
+}
+
+static void copy_seen(void *ctx, struct events *ev, const struct cp_event_copy *e,
+		      struct cp_event_stack *ret)
+{
+	struct session *s = ctx;
+	const struct event_process *p = events_process(ev, e->process);
+
+	copies__walk(s->copies, s->spaces, p ? p->space : 0, e, ret);
 }
 
 static void cgroup_seen(void *ctx, uint64_t id, const char *path)
@@ -294,6 +305,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
 	s->cgroups = cgroups__new();
+	s->copies = copies__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
@@ -309,6 +321,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->events.process_seen = process_seen;
 	s->events.process_ended = process_ended;
 	s->events.python_seen = python_seen;
+	s->events.copy_seen = copy_seen;
 	s->events.cgroup_seen = cgroup_seen;
 	s->events.moved_in = moved_in;
 	s->events.ctx = s;
@@ -570,6 +583,7 @@ void session__close(struct session *s)
 	end_detach(s);
 	spaces__free(s->spaces);
 	cgroups__free(s->cgroups);
+	copies__free(s->copies);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);

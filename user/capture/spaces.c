@@ -396,6 +396,19 @@ out:
 	return rc;
 }
 
+bool spaces__view(const struct spaces *s, uint32_t number, struct spaces_view *ret)
+{
+	const struct space *space = find_space(s, number);
+
+	if (!space)
+		return false;
+	*ret = (struct spaces_view){ .mappings = s->mappings + space->mapping,
+				     .mapping_cnt = space->mapping_cnt,
+				     .rows = s->rows,
+				     .blocks = s->blocks };
+	return true;
+}
+
 const struct python_layout *spaces__python(const struct spaces *s, uint32_t space)
 {
 	return pythons__layout(s->pythons, space);

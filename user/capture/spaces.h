@@ -55,6 +55,16 @@ void spaces__hold(struct spaces *s, uint32_t space);
  * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
 bool spaces__drop(struct spaces *s, uint32_t space);
 
+/* Where a space's mappings and their rows lie in the shared arrays; borrowed until the next spaces__publish. False: it
+ * has none (any more). O(1). */
+struct spaces_view {
+	const struct cp_mapping *mappings; /* sorted */
+	uint32_t mapping_cnt;
+	const uint64_t *rows;
+	const uint32_t *blocks;
+};
+bool spaces__view(const struct spaces *s, uint32_t space, struct spaces_view *ret);
+
 /* The Python interpreter of an address space, if ret->python said that it has one; borrowed until the next
  * spaces__publish. */
 const struct python_layout *spaces__python(const struct spaces *s, uint32_t space);

@@ -52,6 +52,8 @@ static const char *const stop_reasons[STOP_REASON_MAX] = {
 	[STOP_LOST] = "[walk stopped: frames lost]",
 	[STOP_NEW] = "[new thread]",
 	[STOP_UNSEEN] = "[walk stopped: switch not seen]",
+	[STOP_COPY_SHORT] = "[walk stopped: stack larger than its copy]",
+	[STOP_EXITING] = "[exiting]",
 };
 
 static const char *const loss_causes[LOSS_CAUSE_MAX] = {
