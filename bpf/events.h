@@ -14,6 +14,7 @@ enum {
 	CP_CGROUP_PATH_BYTES = 512,
 	CP_COPY_MAX_BYTES = 16 << 10, /* of a user stack */
 	CP_REG_CNT = 17,
+	CP_VMAS_MAX = 64, /* executable mappings in an announcement */
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -111,6 +112,17 @@ enum cp_process_why {
 	CP_PROCESS_CGROUP = 5, /* it was moved; its mappings are those of before */
 };
 
+/* An executable mapping. */
+struct cp_vma {
+	__u64 start, end;
+	__u64 off_bytes; /* of start in the file */
+	__u64 inode;	 /* 0 = no file; this and the device as /proc/PID/maps has them */
+	__u32 dev_major, dev_minor;
+	__u32 vdso;
+	__u32 pad;
+};
+
+/* vma_cnt struct cp_vma follow, by address: what it mapped at time_ns; 0: not known, or those of before. */
 struct cp_event_process {
 	__u8 event;
 	__u8 why; /* enum cp_process_why */
@@ -126,6 +138,8 @@ struct cp_event_process {
 	__u64 time_ns;	/* when this generation began */
 	__u64 cgroup;	/* the number of its cgroup (v2) */
 	char comm[CP_COMM_BYTES];
+	__u32 vma_cnt;
+	__u32 pad2;
 };
 
 struct cp_event_end {
@@ -308,7 +322,8 @@ struct cp_cost {
 _Static_assert(sizeof(struct cp_event_stack) == 48, "wire format");
 _Static_assert(sizeof(struct cp_event_copy) == 152, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
-_Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
+_Static_assert(sizeof(struct cp_vma) == 48, "wire format");
+_Static_assert(sizeof(struct cp_event_process) == 80, "wire format");
 _Static_assert(sizeof(struct cp_event_end) == 8, "wire format");
 _Static_assert(sizeof(struct cp_event_cgroup) == 528, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");

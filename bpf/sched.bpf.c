@@ -369,7 +369,7 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	flush_unsampled(t, p ? p->id : 0);
 	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
-	process_changed(task, CP_PROCESS_EXEC);
+	process_changed(task, CP_PROCESS_EXEC, vmas_of_current());
 	p = process_of(task);
 	t->process = p ? p->id : 0;
 	return 0;
@@ -432,6 +432,6 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 		return 0;
 	p = process_of(task);
 	if (p && p->exec_vm != mm->exec_vm)
-		process_changed(task, CP_PROCESS_MAPS);
+		process_changed(task, CP_PROCESS_MAPS, vmas_of_current());
 	return 0;
 }

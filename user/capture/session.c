@@ -28,6 +28,7 @@
 #include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
+#include "user/capture/vma_maps.h"
 
 enum {
 	POLL_MS = 20, /* unread events never wait longer */
@@ -48,6 +49,7 @@ struct session {
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
 	struct copies *copies;
+	struct vma_maps *vma_maps;
 	struct events events;
 	struct harvest harvest;
 	struct python_names *python_names;
@@ -129,11 +131,13 @@ static void share_space(struct session *s, struct event_process *p, struct event
 }
 
 /* Answers the kernel's announcement of a process or of new code in it. */
-static void process_seen(void *ctx, struct events *ev, struct event_process *p)
+static void process_seen(void *ctx, struct events *ev, struct event_process *p,
+			 const struct cp_vma *vmas)
 {
 	struct session *s = ctx;
 	struct event_process *before = events_process(ev, p->event.before);
 	struct cp_range range;
+	struct maps maps;
 	int rc;
 
 	p->cgroup_sid =
@@ -147,8 +151,14 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 	}
 	if (before)
 		leave_space(s, before);
-	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
-			     NULL);
+	rc = vma_maps__read(s->vma_maps, (pid_t)p->event.tgid, vmas, p->event.vma_cnt, &maps, NULL);
+	if (rc) { /* gone already: its stacks say so themselves */
+		symbolizer__add_process(s->symbolizer, p->space, (pid_t)p->event.tgid, NULL, NULL);
+		return;
+	}
+	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, &maps, s->symbolizer,
+			     &range, NULL);
+	maps_free(&maps);
 	/* without room for its interpreter a process still has native stacks */
 	if (!rc && range.python &&
 	    kernel__publish_python(s->kernel, p->space,
@@ -156,8 +166,7 @@ static void process_seen(void *ctx, struct events *ev, struct event_process *p)
 		range.python = 0;
 	if (!rc)
 		rc = kernel__publish(s->kernel, p->space, &range, NULL);
-	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
-		s->unpublished_cnt++;
+	s->unpublished_cnt += rc != 0;
 }
 
 /* Names of functions are read while the process has them. */
@@ -306,6 +315,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->spaces = spaces__new();
 	s->cgroups = cgroups__new();
 	s->copies = copies__new();
+	s->vma_maps = vma_maps__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
@@ -584,6 +594,7 @@ void session__close(struct session *s)
 	spaces__free(s->spaces);
 	cgroups__free(s->cgroups);
 	copies__free(s->copies);
+	vma_maps__free(s->vma_maps);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);

@@ -369,30 +369,25 @@ static void fill_space(struct spaces *s, struct space *space, pid_t pid, const s
 			*at++ = make_mapping(s, space, pid, &maps->entries[i]);
 }
 
-int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, struct symbolizer *sym,
-		    struct cp_range *ret, struct err *err)
+int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, const struct maps *maps,
+		    struct symbolizer *sym, struct cp_range *ret, struct err *err)
 {
 	struct space space = { .number = number, .process_cnt = 1 };
-	struct maps maps = { 0 };
-	int rc = maps_read(&maps, pid, err);
+	int rc = 0;
 
-	if (rc)
-		goto out;
-	space.mapping_cnt = executable_cnt(s, &maps);
+	space.mapping_cnt = executable_cnt(s, maps);
 	if (take_mappings(s, space.mapping_cnt, &space.mapping)) {
-		fill_space(s, &space, pid, &maps);
+		fill_space(s, &space, pid, maps);
 		s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
 		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
 		s->list[s->cnt++] = space;
 	} else {
 		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
-	symbolizer__add_process(sym, number, pid, &maps, NULL);
+	symbolizer__add_process(sym, number, pid, maps, NULL);
 	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
-	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, &maps);
+	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, maps);
 	s->stats.publish_cnt++;
-out:
-	maps_free(&maps);
 	return rc;
 }
 
