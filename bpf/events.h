@@ -60,6 +60,7 @@ enum cp_stop {
 	CP_STOP_IO_WORKER = 13,
 	CP_STOP_COPY_SHORT = 17,
 	CP_STOP_EXITING = 18,
+	CP_STOP_EXEC = 19,
 };
 
 /* A stack whose process has no unwind rows in the kernel yet. kernel_cnt kernel frames follow, leaf first, then

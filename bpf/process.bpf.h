@@ -53,16 +53,19 @@ static __always_inline void describe_process(struct task_struct *task, const str
 	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
 }
 
-/* The vma_cnt mappings that were found last follow. verifier: a global function, see walk_current() */
-__weak int send_process(struct cp_event_process *e)
+/* With the mappings of a search, if it is not 0. verifier: a global function, see walk_current() */
+__weak int send_process(struct cp_event_process *e, u32 search)
 {
-	u32 zero = 0, vma_bytes;
-	struct vma_search *s = bpf_map_lookup_elem(&cp_vma_search, &zero);
+	struct vma_search *s = search_at(search);
 	struct bpf_dynptr ptr;
+	u32 vma_bytes = 0;
 
-	if (!s || !e)
+	if (!e)
 		return 0;
-	vma_bytes = e->vma_cnt * sizeof(struct cp_vma);
+	if (s && s->cnt <= CP_VMAS_MAX) {
+		e->vma_cnt = s->cnt;
+		vma_bytes = e->vma_cnt * sizeof(struct cp_vma);
+	}
 	if (vma_bytes > sizeof(s->vmas))
 		return 0;
 	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(*e) + vma_bytes, 0, &ptr)) {
@@ -71,7 +74,7 @@ __weak int send_process(struct cp_event_process *e)
 		return 0;
 	}
 	bpf_dynptr_write(&ptr, 0, e, sizeof(*e), 0);
-	if (vma_bytes)
+	if (s && vma_bytes)
 		bpf_dynptr_write(&ptr, sizeof(*e), s->vmas, vma_bytes, 0);
 	bpf_ringbuf_submit_dynptr(&ptr, BPF_RB_FORCE_WAKEUP);
 	return 0;
@@ -79,7 +82,7 @@ __weak int send_process(struct cp_event_process *e)
 
 /* Makes *p the process of the task, under a new number, and announces it as *e says. space 0: its mappings are new too. */
 static __always_inline void store_process(struct task_struct *task, struct cp_process *p,
-					  struct cp_event_process *e)
+					  struct cp_event_process *e, u32 vmas)
 {
 	u32 tgid = task->tgid;
 
@@ -95,7 +98,7 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		return;
 	}
 	describe_process(task, p, e);
-	send_process(e);
+	send_process(e, vmas);
 }
 
 /* A watched process forked: the child starts with its parent's mappings. */
@@ -112,21 +115,21 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 		p.space = from->space;
 		e.before = from->id;
 	}
-	store_process(child, &p, &e);
+	store_process(child, &p, &e, 0);
 }
 
-/* exec, or a change of executable mappings: rows must be fetched again. vma_cnt of the mappings that were found last are
- * the task's. */
-static __always_inline void process_changed(struct task_struct *task, u32 why, u32 vma_cnt)
+/* exec, or a change of executable mappings: rows must be fetched again. vmas: a search with the task's, or 0. */
+static __always_inline void process_changed(struct task_struct *task, u32 why, u32 vmas)
 {
 	struct cp_process *from = process_of(task), p = {};
-	struct cp_event_process e = { .why = why, .vma_cnt = vma_cnt };
+	struct cp_event_process e = { .why = why };
 
 	if (from) {
 		p.generation = from->generation + 1;
 		e.before = from->id;
 	}
-	store_process(task, &p, &e);
+	store_process(task, &p, &e, vmas);
+	vmas_give_back(vmas);
 }
 
 /* The leader of a process is freed after all of its threads have died, except for the last steps of one that took
@@ -165,7 +168,7 @@ static __always_inline void process_moved(struct task_struct *task)
 	p.generation = from->generation + 1;
 	p.space = from->space;
 	e.before = from->id;
-	store_process(task, &p, &e);
+	store_process(task, &p, &e, 0);
 }
 
 /* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
@@ -175,7 +178,7 @@ static __always_inline void process_found(struct task_struct *task)
 	struct cp_event_process e = { .why = CP_PROCESS_CENSUS };
 
 	if (!known)
-		store_process(task, &p, &e);
+		store_process(task, &p, &e, 0);
 	else if (known->mm != (u64)BPF_CORE_READ(task, mm) || known->exec_vm != exec_vm_of(task))
 		process_changed(task, CP_PROCESS_MAPS, 0);
 }

@@ -431,7 +431,8 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
 		return 0;
 	p = process_of(task);
-	if (p && p->exec_vm != mm->exec_vm)
+	/* the memory of a program that exec is about to start is announced with it */
+	if (p && p->mm == (u64)mm && p->exec_vm != mm->exec_vm)
 		process_changed(task, CP_PROCESS_MAPS, vmas_of_current());
 	return 0;
 }

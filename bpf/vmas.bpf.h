@@ -23,6 +23,8 @@ enum {
 	MAPLE_WORDS = 32,
 	MAPLE_DEPTH_MAX = 8,
 	MAPLE_STEPS_MAX = 4096, /* a process with more slots than that is left to /proc */
+	VMA_SEARCHES = 64,
+	VMA_TRIES = 8,
 };
 
 /* A node on the way to the slot that is looked at. */
@@ -36,17 +38,26 @@ struct maple_place {
 struct vma_search {
 	struct maple_place places[MAPLE_DEPTH_MAX];
 	struct cp_vma vmas[CP_VMAS_MAX];
+	u32 busy;
 	u32 depth, cnt;
 	u32 failed; /* what was found is not all */
 	u64 vdso;
 };
 
+/* Programs at these tracepoints may be preempted, so that a search does not belong to a CPU: it is taken and given back. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMA_SEARCHES);
 	__type(key, u32);
 	__type(value, struct vma_search);
-} cp_vma_search __weak SEC(".maps");
+} cp_vma_searches __weak SEC(".maps");
+
+static __always_inline struct vma_search *search_at(u32 number)
+{
+	u32 at = number - 1;
+
+	return bpf_map_lookup_elem(&cp_vma_searches, &at);
+}
 
 static __always_inline void push_node(struct vma_search *s, u64 encoded, u64 max)
 {
@@ -136,19 +147,12 @@ static long maple_step(u32 i, struct vma_ctx *c)
 	return 0;
 }
 
-/* How many mappings the current process has in cp_vma_search; 0: they could not be read. verifier: a global function,
- * see walk_current() */
-__weak u32 vmas_of_current(void)
+static __always_inline void search_current(struct vma_search *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct vma_search *s;
-	struct vma_ctx c;
-	u32 zero = 0;
+	struct vma_ctx c = { .search = s };
 	u64 root;
 
-	s = bpf_map_lookup_elem(&cp_vma_search, &zero);
-	if (!s || !bpf_core_type_exists(struct maple_range_64))
-		return 0;
 	root = (u64)BPF_CORE_READ(task, mm, mm_mt.ma_root);
 	s->vdso = 0;
 #ifdef bpf_target_x86
@@ -156,11 +160,40 @@ __weak u32 vmas_of_current(void)
 #endif
 	s->depth = s->cnt = s->failed = 0;
 	if ((root & 3) != 2 || root <= 4096) /* no tree, or one mapping alone */
-		return 0;
+		return;
 	push_node(s, root, ~0ULL);
-	c.search = s;
 	bpf_loop(MAPLE_STEPS_MAX, maple_step, &c, 0);
-	return s->failed || s->depth ? 0 : s->cnt;
+	if (s->failed || s->depth)
+		s->cnt = 0;
+}
+
+/* The number of a search that holds the current process's mappings, to be given back; 0: they could not be read.
+ * verifier: a global function, see walk_current() */
+__weak u32 vmas_of_current(void)
+{
+	u32 first = bpf_get_prandom_u32();
+	struct vma_search *s;
+
+	if (!bpf_core_type_exists(struct maple_range_64))
+		return 0;
+	for (u32 i = 0; i < VMA_TRIES; i++) {
+		u32 number = BOUND(first + i, VMA_SEARCHES - 1) + 1;
+
+		s = search_at(number);
+		if (!s || __sync_lock_test_and_set(&s->busy, 1))
+			continue;
+		search_current(s);
+		return number;
+	}
+	return 0;
+}
+
+static __always_inline void vmas_give_back(u32 number)
+{
+	struct vma_search *s = search_at(number);
+
+	if (number && s)
+		s->busy = 0;
 }
 
 #endif

@@ -483,6 +483,10 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 		w->stop = CP_STOP_EXITING;
 		return false;
 	}
+	if (p && p->mm != (u64)task->mm) {
+		w->stop = CP_STOP_EXEC;
+		return false;
+	}
 	range = p ? bpf_map_lookup_elem(&cp_ranges, &p->space) : 0;
 	if (!range) {
 		w->stop = p && p->generation ? CP_STOP_MAPS_CHANGED : CP_STOP_NO_ROWS;

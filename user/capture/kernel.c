@@ -42,6 +42,7 @@ _Static_assert((int)CP_SUM_NOT_SAMPLED == (int)PART_NOT_SAMPLED, "flags");
 _Static_assert((int)CP_STOP_IO_WORKER == (int)STOP_IO_WORKER, "stops");
 _Static_assert((int)CP_STOP_COPY_SHORT == (int)STOP_COPY_SHORT, "stops");
 _Static_assert((int)CP_STOP_EXITING == (int)STOP_EXITING, "stops");
+_Static_assert((int)CP_STOP_EXEC == (int)STOP_EXEC, "stops");
 
 struct kernel {
 	struct causeprof_bpf *skel;

@@ -449,7 +449,7 @@ static bool stack_failed(int stop)
 {
 	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO &&
 	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT &&
-	       stop != STOP_EXITING;
+	       stop != STOP_EXITING && stop != STOP_EXEC;
 }
 
 /* Why time has no stack: a number without frames is a full ring's; no number at all is of several causes, and
