@@ -339,12 +339,19 @@ static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid
 	return m;
 }
 
+/* The page of vsyscalls lies in the kernel's half, where find_mapping (bpf/rows.bpf.h) cannot compare; the kernel
+ * answers them by itself, so that nothing ever runs there. */
+static bool is_code(const struct maps_entry *e)
+{
+	return (e->perms & MAPS_EXEC) && !(e->start >> 63);
+}
+
 static uint32_t executable_cnt(const struct spaces *s, const struct maps *maps)
 {
 	uint32_t cnt = 0;
 
 	for (size_t i = 0; i < maps->cnt && !s->without_rows; i++)
-		cnt += !!(maps->entries[i].perms & MAPS_EXEC);
+		cnt += is_code(&maps->entries[i]);
 	return cnt;
 }
 
@@ -365,7 +372,7 @@ static void fill_space(struct spaces *s, struct space *space, pid_t pid, const s
 	struct cp_mapping *at = s->mappings + space->mapping;
 
 	for (size_t i = 0; i < maps->cnt && space->mapping_cnt; i++)
-		if (maps->entries[i].perms & MAPS_EXEC)
+		if (is_code(&maps->entries[i]))
 			*at++ = make_mapping(s, space, pid, &maps->entries[i]);
 }
 
