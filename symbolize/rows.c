@@ -261,7 +261,7 @@ static uint64_t fill(struct builder *b, size_t *next, uint64_t end, uint64_t lim
 		uint64_t from = r->lo > end ? r->lo : end, hi = r->lo + r->len_bytes;
 		uint64_t to = hi < limit ? hi : limit;
 
-		if (from < to) {
+		if (from < to && !(r->is_start && end > r->lo)) { /* a start is described, or not */
 			bridge(b, end, from);
 			emit_range(b, r, from, to);
 			end = to;
