@@ -34,7 +34,8 @@ __weak u32 copy_user_stack(struct walk_scratch *s)
 	return at;
 }
 
-static __always_inline void copy_registers(u64 *to, const struct walk *w, const struct pt_regs *regs)
+static __always_inline void copy_registers(u64 *to, const struct walk *w,
+					   const struct pt_regs *regs)
 {
 	to[0] = regs->ax;
 	to[1] = regs->dx;

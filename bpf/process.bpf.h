@@ -17,6 +17,12 @@ static __always_inline struct cp_process *process_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&cp_processes, &tgid);
 }
 
+/* What comes after the window is nobody's business. */
+static __always_inline bool window_over(void)
+{
+	return bpf_ktime_get_ns() >= cp_window.end_ns;
+}
+
 /* Children of a watched process are watched, in a cgroup those that are born there. With -t only the named
  * threads are. */
 static __always_inline bool follows(struct task_struct *parent, struct task_struct *child)

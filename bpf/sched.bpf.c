@@ -338,7 +338,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || !follows(bpf_get_current_task_btf(), task))
+	if (!right_kind(task) || window_over() || !follows(bpf_get_current_task_btf(), task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -362,7 +362,7 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	struct cp_thread *t = thread_of(task);
 	struct cp_process *p;
 
-	if (!t)
+	if (!t || window_over())
 		return 0;
 	p = process_of(task);
 	/* what ran before belongs to the old program */
@@ -428,7 +428,7 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_process *p;
 
-	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
+	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm || window_over())
 		return 0;
 	p = process_of(task);
 	/* the memory of a program that exec is about to start is announced with it */

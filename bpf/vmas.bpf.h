@@ -30,9 +30,9 @@ enum {
 /* A node on the way to the slot that is looked at. */
 struct maple_place {
 	u64 words[MAPLE_WORDS];
-	u64 max;   /* last address of the node */
-	u32 type;  /* enum maple_type */
-	u32 at;	   /* next slot */
+	u64 max;  /* last address of the node */
+	u32 type; /* enum maple_type */
+	u32 at;	  /* next slot */
 };
 
 struct vma_search {

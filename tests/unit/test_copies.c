@@ -32,27 +32,37 @@ struct setup {
 	struct cp_event_stack *stack;
 };
 
+/* The first cnt mappings of this process; 0: all. */
+static void publish(struct setup *u, uint32_t space, size_t cnt)
+{
+	struct cp_range range;
+	struct maps maps;
+
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	if (cnt)
+		maps.cnt = cnt;
+	assert_int_equal(spaces__publish(u->spaces, space, getpid(), &maps, u->sym, &range, NULL),
+			 0);
+	maps_free(&maps);
+}
+
 static void publish_self(struct setup *u)
 {
 	const struct spaces_sizes sizes = { ROWS, ROWS, 256 };
-	struct cp_range range;
-	struct maps maps;
 
 	u->rows = xcalloc(sizes.row_cnt, sizeof(*u->rows));
 	u->blocks = xcalloc(sizes.block_cnt, sizeof(*u->blocks));
 	u->mappings = xcalloc(sizes.mapping_cnt, sizeof(*u->mappings));
 	spaces__use(u->spaces, &sizes, u->rows, u->blocks, u->mappings);
-	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
-	assert_int_equal(
-		spaces__publish(u->spaces, SPACE, getpid(), &maps, u->sym, &range, NULL), 0);
-	maps_free(&maps);
+	publish(u, SPACE, 0);
 }
 
 static void take_registers(struct cp_event_copy *e, const ucontext_t *uc)
 {
-	static const int by_number[CP_REG_CNT] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-						   REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-						   REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+	static const int by_number[CP_REG_CNT] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+						   REG_RDI, REG_RBP, REG_RSP, REG_R8,  REG_R9,
+						   REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
+						   REG_R15, REG_RIP };
 
 	for (size_t i = 0; i < CP_REG_CNT; i++)
 		e->regs[i] = (uint64_t)uc->uc_mcontext.gregs[by_number[i]];
@@ -197,12 +207,25 @@ static void test_unknown_space(void **state)
 	assert_int_equal(u->stack->kernel_cnt, KERNEL_FRAMES);
 }
 
+static void test_another_space(void **state)
+{
+	struct setup *u = *state;
+
+	publish(u, SPACE + 1, 1);
+	copies__walk(u->copies, u->spaces, SPACE, u->copy, u->stack);
+	assert_true(u->stack->user_cnt > 1);
+	copies__walk(u->copies, u->spaces, SPACE + 1, u->copy, u->stack);
+	assert_int_equal(u->stack->stop, WALK_NO_MAPPING);
+	assert_int_equal(u->stack->user_cnt, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unknown_space, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_space, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

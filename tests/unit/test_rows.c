@@ -389,7 +389,8 @@ static void test_start_without_frames(void **state)
 		assert_int_equal(row_kind(rows_find(&t, 0x3000)), i ? ROW_GAP : ROW_END);
 		assert_int_equal(row_kind(rows_find(&t, 0x303f)), i ? ROW_GAP : ROW_END);
 		assert_int_equal(row_off(rows_find(&t, 0x3040)), 3); /* described: it counts */
-		assert_int_equal(row_kind(rows_find(&t, 0x3050)), ROW_GAP); /* start code is one piece */
+		assert_int_equal(row_kind(rows_find(&t, 0x3050)),
+				 ROW_GAP); /* start code is one piece */
 		rows_free(&t);
 	}
 	free(e.data);

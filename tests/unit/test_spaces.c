@@ -195,13 +195,11 @@ static void test_process_gone(void **state)
 
 	(void)state;
 	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
-	assert_int_equal(
-		spaces__publish(u.spaces, 1, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_int_equal(spaces__publish(u.spaces, 1, gone(), &maps, u.sym, &of_gone, NULL), 0);
 	assert_true(with_rows(&u, &of_gone) <= 1);
 	assert_int_equal(publish(&u, 2, &range), 0);
 	assert_true(with_rows(&u, &range) >= 3);
-	assert_int_equal(
-		spaces__publish(u.spaces, 3, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_int_equal(spaces__publish(u.spaces, 3, gone(), &maps, u.sym, &of_gone, NULL), 0);
 	assert_int_equal(with_rows(&u, &of_gone), with_rows(&u, &range));
 	for (uint32_t i = 0; i < range.mapping_cnt; i++) {
 		const struct cp_mapping *a = &u.mappings[range.mapping + i];

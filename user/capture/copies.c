@@ -43,8 +43,7 @@ static bool look_at_space(struct copies *c, const struct spaces *s, uint32_t num
 		return false;
 	if (c->space == number)
 		return true;
-	c->mappings =
-		xgrow(c->mappings, &c->mapping_cap, view.mapping_cnt, sizeof(*c->mappings));
+	c->mappings = xgrow(c->mappings, &c->mapping_cap, view.mapping_cnt, sizeof(*c->mappings));
 	c->tables = xgrow(c->tables, &c->table_cap, view.mapping_cnt, sizeof(*c->tables));
 	c->cnt = view.mapping_cnt;
 	c->space = number;
@@ -55,11 +54,11 @@ static bool look_at_space(struct copies *c, const struct spaces *s, uint32_t num
 						   .blocks = (uint32_t *)view.blocks + m->block,
 						   .row_cnt = m->row_cnt,
 						   .block_cnt = m->block_cnt };
-		c->mappings[i] = (struct walk_mapping){ .start = m->start,
-							.end = m->end,
-							.bias = m->base,
-							.table = m->row_cnt ? &c->tables[i] :
-									      NULL };
+		c->mappings[i] =
+			(struct walk_mapping){ .start = m->start,
+					       .end = m->end,
+					       .bias = m->base,
+					       .table = m->row_cnt ? &c->tables[i] : NULL };
 	}
 	return true;
 }
@@ -85,8 +84,7 @@ static uint8_t stop_of(const struct walk_stack *s, const struct cp_event_copy *e
 {
 	bool full = e->stack_bytes >= CP_COPY_MAX_BYTES - 4096;
 
-	return s->stop == WALK_UNREADABLE && full ? (uint8_t)CP_STOP_COPY_SHORT :
-						    (uint8_t)s->stop;
+	return s->stop == WALK_UNREADABLE && full ? (uint8_t)CP_STOP_COPY_SHORT : (uint8_t)s->stop;
 }
 
 static void put_frames(struct cp_event_stack *ret, const struct walk_stack *from)
@@ -108,10 +106,9 @@ void copies__walk(struct copies *c, const struct spaces *s, uint32_t space,
 	struct walk_regs regs;
 	struct walk_stack stack;
 
-	*ret = (struct cp_event_stack){ .event = CP_EVENT_STACK,
-					.id = e->id,
-					.stop = e->stop,
-					.kernel_cnt = e->kernel_cnt };
+	*ret = (struct cp_event_stack){
+		.event = CP_EVENT_STACK, .id = e->id, .stop = e->stop, .kernel_cnt = e->kernel_cnt
+	};
 	memcpy(ret->frames, e->words, e->kernel_cnt * sizeof(e->words[0]));
 	if (!look_at_space(c, s, space))
 		return;

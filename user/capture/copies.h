@@ -11,7 +11,7 @@
 
 struct copies;
 
-struct copies *copies__new(void); /* owned by the caller */
+struct copies *copies__new(void);    /* owned by the caller */
 void copies__free(struct copies *c); /* NULL is fine */
 
 /* The stack that the kernel would have sent; ret has room for the frames of any. Where the space has no rows it ends

@@ -103,8 +103,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	struct event_process *p;
 
 	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX ||
-	    e->vma_cnt > CP_VMAS_MAX ||
-	    len_bytes - sizeof(*e) < e->vma_cnt * sizeof(struct cp_vma))
+	    e->vma_cnt > CP_VMAS_MAX || len_bytes - sizeof(*e) < e->vma_cnt * sizeof(struct cp_vma))
 		return false;
 	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
 	p = &ev->processes[ev->process_cnt];

@@ -47,6 +47,9 @@ _Static_assert((int)CP_STOP_EXEC == (int)STOP_EXEC, "stops");
 struct kernel {
 	struct causeprof_bpf *skel;
 	struct ring_buffer *ring;
+	kernel_event_fn event;
+	void *event_ctx;
+	uint64_t taken_bytes; /* by the current kernel__consume */
 	struct sampler *sampler;
 	struct resume resume;
 	struct spaces_sizes sizes;
@@ -461,9 +464,22 @@ void kernel__set_window(struct kernel *k, const struct account_window *w)
 	__atomic_store_n(&shared->start_ns, w->start_ns, __ATOMIC_SEQ_CST);
 }
 
+static int take_event(void *ctx, void *data, size_t len_bytes)
+{
+	struct kernel *k = ctx;
+	int rc = k->event(k->event_ctx, data, len_bytes);
+
+	k->taken_bytes += len_bytes;
+	if (rc)
+		return rc;
+	return k->taken_bytes < bpf_map__max_entries(k->skel->maps.cp_ring) ? 0 : -EAGAIN;
+}
+
 int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *err)
 {
-	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.cp_ring), fn, ctx, NULL);
+	k->event = fn;
+	k->event_ctx = ctx;
+	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.cp_ring), take_event, k, NULL);
 	return k->ring ? 0 : err_errno(err, "cannot read the ring buffer");
 }
 
@@ -474,9 +490,13 @@ int kernel__event_fd(const struct kernel *k)
 
 int kernel__consume(struct kernel *k, struct err *err)
 {
-	int rc = ring_buffer__consume(k->ring);
+	int rc;
 
-	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
+	k->taken_bytes = 0;
+	rc = ring_buffer__consume(k->ring);
+	return rc < 0 && rc != -EAGAIN ?
+		       err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) :
+		       0;
 }
 
 void kernel__fill(const struct kernel *k, struct kernel_fill *ret)

@@ -16,7 +16,8 @@
 /* The vdso is the one with inode 0. What does not concern the file itself belongs to the one who places it. */
 struct rows_file {
 	uint64_t dev, inode, size_bytes;
-	uint64_t mapped_dev, mapped_inode; /* as /proc/PID/maps has them: not the same on overlay and btrfs */
+	uint64_t mapped_dev,
+		mapped_inode; /* as /proc/PID/maps has them: not the same on overlay and btrfs */
 	int64_t mtime_ns;
 	struct row_table table; /* rows and blocks freed once they are in the arrays */
 	uint32_t row, block;	/* where */

@@ -26,6 +26,7 @@ enum {
 	ROWS_UNIT_SHIFT = 6,
 	BLOCKS_UNIT_SHIFT = 4,
 	QUIET_NS = 1000000000,
+	PLACE_AGAIN_NS = 100000000, /* after a search for room that found none */
 };
 
 /* An address space whose range the kernel may have. */
@@ -51,6 +52,7 @@ struct spaces {
 	size_t ended_cnt;
 	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
+	uint64_t full_ns; /* when there was no room for rows */
 	bool without_rows;
 	struct pythons *pythons;
 	struct spaces_stats stats;
@@ -279,12 +281,15 @@ static void reclaim(struct spaces *s)
 static int place_somehow(struct spaces *s, struct rows_file *f)
 {
 	int rc = place(s, f);
+	uint64_t now = rc ? now_ns() : 0;
 
-	if (rc) {
-		reclaim(s);
-		evict_files(s);
-		rc = place(s, f);
-	}
+	if (!rc || now - s->full_ns < PLACE_AGAIN_NS)
+		return rc;
+	reclaim(s);
+	evict_files(s);
+	rc = place(s, f);
+	if (rc)
+		s->full_ns = now;
 	return rc;
 }
 
