@@ -7,14 +7,14 @@ here: times and states against the workload's own stamps (tolerance of its own),
 against those made here.
 
 usage: test_kernels.py [--fixtures] [-k KERNEL] [-h HOOK] [SCENARIO...]
---fixtures records short windows into tests/fixtures/account instead of judging."""
+--fixtures records short windows into tests/fixtures/account instead of judging, and with root also on this kernel."""
 import functools, os, re, shutil, subprocess, sys, time
 
 HERE_DIR = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE_DIR, "..", "live"))
 sys.dont_write_bytecode = True
 import test_truth
-from profile import BLOCKED, PROGRAM, Profile, WORKLOADS
+from profile import BLOCKED, PROGRAM, Profile, WORKLOADS, record
 
 O = os.environ.get("O", "build")
 KERNELS = ["6.1", "6.12"]
@@ -24,7 +24,8 @@ PENDING = "-F 10"  # samples would delay the timers that must meet the sleeper's
 SCENARIOS = [("ladder", 0.3, 1, ""), ("locks", 0.2, 1, ""), ("disk", 0.3, 1, ""), ("spinners", 0.2, 1, ""), ("dying", 0.2, 1, ""),
              ("straddle", 0.2, 1, ""), ("signals", 0.3, 1, ""), ("stopped", 0.3, 1, ""), ("throughout", 0.1, 1, ""),
              ("pending", 0.4, 1, PENDING), ("locker", 0.3, 1, ""), ("migrating", 0.2, 2, "")]
-FIXTURES = [("locks", 0.06, ""), ("disk", 0.06, ""), ("dying", 0.06, ""), ("signals", 0.06, ""), ("pending", 0.1, PENDING)]
+FIXTURES = [("locks", 0.06, ""), ("disk", 0.06, ""), ("dying", 0.06, ""), ("signals", 0.06, ""), ("pending", 0.06, PENDING),
+            ("locker", 0.06, "-F 200")]
 TRIES = int(os.environ.get("VM_TRIES", 2))
 SECONDS_A_CAPTURE = 240  # of a machine that is emulated and may be loaded
 
@@ -170,10 +171,10 @@ def late_of(raw, p):
 
 def judge(path, scenario, hook, pid, statuses):
     """(problems, shapes, profile) of one scenario in one kernel."""
-    record, ended, outputs = statuses
-    if record or ended or outputs:
+    recorded, ended, outputs = statuses
+    if recorded or ended or outputs:
         said = open(path + ".summary").read().strip().splitlines() or [""]
-        return [f"record {record}, workload {ended}, report and flame {outputs}: {said[-1]}"], None, None
+        return [f"record {recorded}, workload {ended}, report and flame {outputs}: {said[-1]}"], None, None
     p = Profile(path + ".cprof")
     stamps = test_truth.Stamps(path + ".stamps")
     stamps.late = late_of(path + ".raw", p)
@@ -291,15 +292,33 @@ def compare_shapes(seen):
     return failed
 
 
+def keep_fixture(path, scenario, version):
+    shutil.copy(path + ".raw", f"tests/fixtures/account/{scenario}-{version}")
+    print(version, scenario, rules_of(path + ".raw", Profile(path + ".cprof")), flush=True)
+
+
 def record_fixtures(version, kernel):
     out = os.path.join(O, "vm", f"fixtures-{version}")
-    for scenario, _, _, statuses in boot(kernel, out, [(s, "switch", *how) for s, *how in FIXTURES]):
-        path = os.path.join(out, scenario + "-switch")
+    for scenario, _, _, statuses in boot(kernel, out, [(s, "switch", *how) for s, *how in FIXTURES], 1):
         if statuses[0]:
             print("no fixture", scenario, statuses)
             continue
-        shutil.copy(path + ".raw", f"tests/fixtures/account/{scenario}-{version}")
-        print(version, scenario, rules_of(path + ".raw", Profile(path + ".cprof")))
+        keep_fixture(os.path.join(out, scenario + "-switch"), scenario, version)
+
+
+def record_fixtures_here():
+    """On the kernel that runs now (root)."""
+    version = ".".join(os.uname().release.split(".")[:2])
+    out = os.path.join(O, "vm", f"fixtures-{version}")
+    os.makedirs(out, exist_ok=True)
+    for scenario, seconds, options in FIXTURES:
+        path = os.path.join(out, scenario)
+        work = subprocess.Popen([f"{WORKLOADS}/truth", scenario, path + ".stamps"])
+        time.sleep(0.5)
+        record(path + ".cprof", "-p", str(work.pid), "--duration", str(seconds), "--per-thread", "--raw-events", path + ".raw", *options.split())
+        work.terminate()
+        work.wait()
+        keep_fixture(path, scenario, version)
 
 
 def main(args):
@@ -331,6 +350,8 @@ def main(args):
         seen[version], bad = test_kernel(version, kernel, hooks, chosen, rows, raws)
         failed += bad
     if fixtures:
+        if os.geteuid() == 0:
+            record_fixtures_here()
         return 0
     print_rules(rows)
     failed += check_rules(rows)

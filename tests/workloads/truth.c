@@ -32,7 +32,7 @@ struct stamp {
 };
 
 enum {
-	STAMPS_MAX = 1 << 16
+	STAMPS_MAX = 1 << 18
 };
 
 struct log {
