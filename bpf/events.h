@@ -272,6 +272,7 @@ struct cp_config {
 	__u32 user_threads;    /* of these only threads of processes */
 	__u32 kernel_threads;  /* ... or only the kernel's own */
 	__u32 cgroups;	       /* threads in the cgroups of cp_cgroups, or below them */
+	__u32 whole_processes; /* no -t: all threads of a watched process are watched */
 	__u32 sums, intervals; /* the sinks; both to compare them */
 	__u32 per_thread;
 	__u32 user_stacks, kernel_stacks;

@@ -22,7 +22,7 @@ EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
 
 class Stamps:
     def __init__(self, path):
-        self.waits, self.cpu, self.life = {}, {}, {}
+        self.waits, self.cpu, self.life, self.asleep = {}, {}, {}, {}
         self.late = {}  # {tid: ns that the kernel's clocks have as running before the thread really ran}
         for line in open(path):
             w = line.split()
@@ -30,6 +30,8 @@ class Stamps:
                 self.waits.setdefault(int(w[1]), []).append((w[2], int(w[3]), int(w[4]), int(w[5])))
             elif w[0] == "cpu":
                 self.cpu.setdefault(int(w[1]), []).append((int(w[2]), int(w[3])))
+            elif w[0] == "asleep":
+                self.asleep.setdefault(int(w[1]), []).append((int(w[2]), int(w[3]), int(w[4])))
             elif w[0] == "thread":
                 self.life[int(w[1])] = (int(w[2]), int(w[3]))
 
@@ -171,7 +173,7 @@ def judge(scenario, p, stamps, main, tolerance=HERE):
     check_set(p, stamps, problems)
     checks = EXTRA.get(scenario)
     if checks:
-        checks(p, stamps, problems)
+        checks(p, stamps, problems, tolerance)
     unseen = p.loss.get("resume unseen")
     if unseen and int(unseen["events"]) > 2:
         problems.append(f"waits lost their stacks: {unseen}")
@@ -194,7 +196,7 @@ def attempt(folder, scenario, duration, extra=()):
     return judge(scenario, p, Stamps(stamps_path), work.pid)
 
 
-def extra_sleepers(p, stamps, problems):
+def extra_sleepers(p, stamps, problems, _tolerance):
     for s in p.sums:
         if "asleep_throughout" not in s.get("flags", ""):
             problems.append(f"a sum without asleep_throughout: {s}")
@@ -204,7 +206,7 @@ def extra_sleepers(p, stamps, problems):
             problems.append(f"wrong stack {p.frames(s['stack'])}")
 
 
-def extra_storm(p, stamps, problems):
+def extra_storm(p, stamps, problems, _tolerance):
     names = {pr.get("comm") for pr in p.processes.values()}
     if "true" not in names:
         problems.append(f"no child ran true: {names}")
@@ -223,10 +225,20 @@ def extra_storm(p, stamps, problems):
             problems.append(f"a stack of two programs: {frames}")
 
 
-EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm}
+def extra_pending(p, stamps, problems, tolerance):
+    """Blocked no longer than it asked for, or until the signal came: the rest is a wait for the CPU."""
+    for t in p.threads.values():
+        spans = [min(min(end, p.end) - max(start, p.start), ns) for start, end, ns in stamps.asleep.get(int(t["tid"]), [])]
+        spans = [ns for ns in spans if ns > 0]
+        have = sum(ns for kind, ns in off_cpu(p, t).get("sleep_pending", {}).items() if kind in BLOCKED)
+        if have > sum(spans) + tolerance.waits(sum(spans), len(spans)):
+            problems.append(f"{t['tid']} sleep_pending: blocked {have/1e6:.3f} ms of at most {sum(spans)/1e6:.3f} ms ({len(spans)} calls)")
+
+
+EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm, "pending": extra_pending}
 SCENARIOS = [("ladder", 0.5), ("locks", 0.5), ("disk", 0.5), ("spinners", 0.5), ("spinner_sleeper", 0.5),
              ("pingpong", 0.1), ("dying", 0.5), ("throughout", 0.1), ("many", 0.1), ("straddle", 0.1), ("migrating", 0.5),
-             ("signals", 0.5), ("pending", 0.5), ("stopped", 0.5), ("storm", 0.5)]
+             ("signals", 0.5), ("pending", 0.5), ("locker", 0.5), ("stopped", 0.5), ("storm", 0.5)]
 
 
 def lacks(hook):

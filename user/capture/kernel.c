@@ -93,6 +93,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.user_threads = opts->user_threads,
 		.kernel_threads = opts->kernel_threads,
 		.cgroups = opts->cgroup_cnt,
+		.whole_processes = !opts->tid_cnt,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,

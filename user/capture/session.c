@@ -355,26 +355,42 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	return 0;
 }
 
-static void open_window(struct session *s)
+/* The kernel programs must know a border of the window before it is reached: what happens until then is booked without
+ * it. We may lose the CPU just before they are told, so the clock is read again, and the border put off if it was late. */
+static bool was_late(uint64_t border_ns, uint64_t *ahead_ns)
 {
-	s->window.start_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_AHEAD_NS;
-	s->realtime_ns = clock_ns(CLOCK_REALTIME) + OPEN_AHEAD_NS;
-	s->window.end_ns = s->opts->duration_ns ? s->window.start_ns + s->opts->duration_ns : ~0ULL;
-	if (s->events.sliced)
-		interval_sums__slice(s->events.sliced, s->window.start_ns, s->opts->slice_ns);
-	kernel__set_window(s->kernel, &s->window);
+	*ahead_ns *= 2;
+	return clock_ns(CLOCK_MONOTONIC) >= border_ns;
 }
 
-static void stop_early(struct session *s, uint64_t now_ns)
+static void open_window(struct session *s)
 {
-	uint64_t end_ns = now_ns + STOP_AHEAD_NS;
+	uint64_t duration_ns = s->opts->duration_ns, ahead_ns = OPEN_AHEAD_NS;
+	struct account_window *w = &s->window;
 
-	if (end_ns < s->window.start_ns)
-		end_ns = s->window.start_ns + 1;
-	if (end_ns >= s->window.end_ns)
-		return;
-	s->window.end_ns = end_ns;
-	kernel__set_window(s->kernel, &s->window);
+	do {
+		w->start_ns = clock_ns(CLOCK_MONOTONIC) + ahead_ns;
+		w->end_ns = duration_ns ? w->start_ns + duration_ns : ~0ULL;
+		kernel__set_window(s->kernel, w);
+	} while (was_late(w->start_ns, &ahead_ns));
+	s->realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - w->start_ns);
+	if (s->events.sliced)
+		interval_sums__slice(s->events.sliced, w->start_ns, s->opts->slice_ns);
+}
+
+static void stop_early(struct session *s)
+{
+	uint64_t planned_ns = s->window.end_ns, ahead_ns = STOP_AHEAD_NS;
+	struct account_window *w = &s->window;
+
+	do {
+		w->end_ns = clock_ns(CLOCK_MONOTONIC) + ahead_ns;
+		if (w->end_ns < w->start_ns)
+			w->end_ns = w->start_ns + 1;
+		if (w->end_ns > planned_ns)
+			w->end_ns = planned_ns;
+		kernel__set_window(s->kernel, w);
+	} while (w->end_ns < planned_ns && was_late(w->end_ns, &ahead_ns));
 }
 
 static bool targets_alive(const struct session *s)
@@ -433,7 +449,7 @@ static void look_for_end(struct session *s, const struct session_watch *w, struc
 	if (ended)
 		end->fd = -1;
 	if (stopped || ended)
-		stop_early(s, clock_ns(CLOCK_MONOTONIC));
+		stop_early(s);
 }
 
 static int close_window(struct session *s, struct err *err)
@@ -483,7 +499,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 			w->tick(w->ctx,
 				now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
 		if (!targets_alive(s))
-			stop_early(s, clock_ns(CLOCK_MONOTONIC));
+			stop_early(s);
 	}
 	if (w->stop_fd >= 0)
 		symbolizer__stop_at(s->symbolizer, w->stop_fd);
