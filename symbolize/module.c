@@ -13,8 +13,8 @@
 #include "symbolize/stop.h"
 #include "user/base/mem.h"
 
-/* A question about this part of a file's names is one about all of them: each question costs a process. */
-#define ALL_NAMES_FROM 4
+/* Who has asked for this part of a file's names gets all of them: each question costs a process. */
+#define ALL_NAMES_FROM 8
 
 static struct module *module_new(const char *path, int root_fd)
 {
@@ -411,12 +411,9 @@ static size_t find_functions(const struct module *m, const uint64_t *addrs, size
 {
 	size_t nameless_cnt = 0;
 
-	for (size_t i = 0; i < cnt; i++) {
-		const struct range *r = symtab_find(&m->table, addrs[i]);
-
-		ret[i] = r ? 1 + (uint32_t)(r - m->table.ranges.items) : 0;
-		nameless_cnt += r && !m->all_named && !m->names[ret[i] - 1];
-	}
+	ranges_find_all(&m->table.ranges, addrs, cnt, ret);
+	for (size_t i = 0; !m->all_named && i < cnt; i++)
+		nameless_cnt += ret[i] && !m->names[ret[i] - 1];
 	return nameless_cnt;
 }
 
@@ -441,7 +438,8 @@ void module__functions(struct module *m, const struct module_env *env, const uin
 	nameless_cnt = find_functions(m, addrs, cnt, ret);
 	if (!nameless_cnt)
 		return;
-	if (nameless_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
+	m->asked_cnt += nameless_cnt;
+	if (m->asked_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
 		read_all_names(m, env);
 		return;
 	}

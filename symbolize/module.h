@@ -38,6 +38,7 @@ struct module {
 	bool loaded;
 	struct symtab table;
 	const char **names;   /* demangled, by range; NULL = not asked for yet */
+	size_t asked_cnt;     /* names that questions about many addresses asked for */
 	bool all_named;	      /* all were asked for */
 	struct starts starts; /* of functions without a name */
 	bool starts_read;
