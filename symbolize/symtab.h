@@ -49,8 +49,25 @@ struct symtab_symbol {
 	uint8_t typed, binding; /* binding: 0 global, 1 weak, 2 local */
 };
 
-/* Adds the symbols of e's section of that type (SHT_SYMTAB, SHT_DYNSYM); returns how many were kept.
- * -EINVAL when the section is there but damaged, -ENOENT when there is none. */
+/* A section of symbols and their names as they stand in the file. */
+struct symtab_section {
+	Elf64_Sym *symbols;
+	size_t cnt;
+	char *strings; /* a NUL stands behind */
+	size_t strings_bytes;
+	int error; /* -EINVAL when the section is there but damaged, -ENOENT when there is none; the rest is then 0 */
+};
+
+/* Reads e's section of that type (SHT_SYMTAB, SHT_DYNSYM). */
+void symtab_section_read(struct symtab_section *s, const struct elf *e, uint32_t type);
+void symtab_section_free(struct symtab_section *s);
+/* A symbol's name, or NULL. */
+const char *symtab_section_name(const struct symtab_section *s, size_t symbol);
+
+/* Adds those symbols of e; returns how many were kept, or the section's error. */
+int symtab_add_section(struct symtab_builder *b, const struct elf *e,
+		       const struct symtab_section *s);
+/* The three of them in one. */
 int symtab_add_elf(struct symtab_builder *b, const struct elf *e, uint32_t section_type);
 void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
 		size_t name_bytes);

@@ -72,28 +72,60 @@ static bool add_symbol(struct symtab_builder *b, const struct elf *e, const Elf6
 	return true;
 }
 
-static int add_table(struct symtab_builder *b, const struct elf *e, const Elf64_Shdr *section)
+void symtab_section_read(struct symtab_section *s, const struct elf *e, uint32_t type)
 {
-	const Elf64_Shdr *link =
-		section->sh_link < e->section_cnt ? &e->sections[section->sh_link] : NULL;
-	uint64_t symbols_bytes, strings_bytes;
-	Elf64_Sym *symbols = elf_section_copy(e, section, SYMBOLS_MAX_BYTES, &symbols_bytes);
-	char *strings = elf_section_copy(e, link, STRINGS_MAX_BYTES, &strings_bytes);
-	int cnt = symbols && strings ? 0 : -EINVAL;
+	const Elf64_Shdr *section = elf_section_by_type(e, type), *link;
+	uint64_t symbols_bytes;
 
-	for (size_t i = 0; cnt >= 0 && i < symbols_bytes / sizeof(*symbols); i++)
-		if (is_function(&symbols[i]) && symbols[i].st_name < strings_bytes)
-			cnt += add_symbol(b, e, &symbols[i], strings + symbols[i].st_name);
-	free(symbols);
-	free(strings);
+	*s = (struct symtab_section){ .error = -ENOENT };
+	if (!section || section->sh_type == SHT_NOBITS || section->sh_entsize != sizeof(Elf64_Sym))
+		return;
+	link = section->sh_link < e->section_cnt ? &e->sections[section->sh_link] : NULL;
+	s->symbols = elf_section_copy(e, section, SYMBOLS_MAX_BYTES, &symbols_bytes);
+	s->strings = elf_section_copy(e, link, STRINGS_MAX_BYTES, &s->strings_bytes);
+	s->cnt = symbols_bytes / sizeof(*s->symbols);
+	s->error = 0;
+	if (s->symbols && s->strings)
+		return;
+	symtab_section_free(s);
+	s->error = -EINVAL;
+}
+
+void symtab_section_free(struct symtab_section *s)
+{
+	free(s->symbols);
+	free(s->strings);
+	*s = (struct symtab_section){ .error = -ENOENT };
+}
+
+const char *symtab_section_name(const struct symtab_section *s, size_t symbol)
+{
+	if (symbol >= s->cnt || s->symbols[symbol].st_name >= s->strings_bytes)
+		return NULL;
+	return s->strings + s->symbols[symbol].st_name;
+}
+
+int symtab_add_section(struct symtab_builder *b, const struct elf *e,
+		       const struct symtab_section *s)
+{
+	int cnt = s->error;
+
+	for (size_t i = 0; i < s->cnt; i++) {
+		const char *name = symtab_section_name(s, i);
+
+		if (name && is_function(&s->symbols[i]))
+			cnt += add_symbol(b, e, &s->symbols[i], name);
+	}
 	return cnt;
 }
 
 int symtab_add_elf(struct symtab_builder *b, const struct elf *e, uint32_t section_type)
 {
-	const Elf64_Shdr *section = elf_section_by_type(e, section_type);
+	struct symtab_section s;
+	int cnt;
 
-	if (!section || section->sh_type == SHT_NOBITS || section->sh_entsize != sizeof(Elf64_Sym))
-		return -ENOENT;
-	return add_table(b, e, section);
+	symtab_section_read(&s, e, section_type);
+	cnt = symtab_add_section(b, e, &s);
+	symtab_section_free(&s);
+	return cnt;
 }
