@@ -20,13 +20,13 @@ struct question {
 
 struct file_question {
 	uint32_t has_debug, pad;
-	uint64_t addr_cnt;
+	uint64_t addr_cnt, expected_cnt;
 };
 
 struct file_answer {
 	int64_t rc;
 	struct symfile_counts counts;
-	uint64_t range_cnt, strings_bytes, name_cnt, names_bytes;
+	uint64_t readable, range_cnt, strings_bytes, name_cnt, names_bytes;
 };
 
 /* Bytes that are taken one after the other. */
@@ -61,7 +61,8 @@ int remote_symbols_start(struct sandbox *s, const struct remote_symbols_file *fi
 	for (size_t i = 0; i < cnt; i++) {
 		const struct remote_symbols_file *f = &files[i];
 		struct file_question fq = { .has_debug = f->debug_fd >= 0,
-					    .addr_cnt = f->addr_cnt };
+					    .addr_cnt = f->addr_cnt,
+					    .expected_cnt = f->expected_cnt };
 
 		buf_append(&text, &fq, sizeof(fq));
 		if (f->addr_cnt)
@@ -97,6 +98,22 @@ static void put_name(struct buf *out, const char *raw, const struct remote_style
 	buf_append(out, "", 1);
 }
 
+/* All names at once, in place of those of the file. */
+static void make_readable(struct symtab *t, const struct remote_style *style)
+{
+	struct buf names = { 0 };
+
+	buf_reserve(&names, 2 * t->strings.len_bytes);
+	for (size_t i = 0; i < t->ranges.cnt; i++) {
+		const char *raw = symtab_name(t, &t->ranges.items[i]);
+
+		t->ranges.items[i].id = (uint32_t)names.len_bytes;
+		put_name(&names, raw, style);
+	}
+	buf_free(&t->strings);
+	t->strings = names;
+}
+
 static void put_file(const struct remote_style *style, const int *fds, size_t fd_cnt,
 		     const struct file_question *fq, const uint8_t *addrs, struct buf *out)
 {
@@ -123,6 +140,9 @@ static void put_file(const struct remote_style *style, const int *fds, size_t fd
 		answer.name_cnt++;
 		put_name(&names, symtab_name(&t, r), style);
 	}
+	answer.readable = !answer.rc && t.ranges.cnt / REMOTE_SYMBOLS_PER_ADDR < fq->expected_cnt;
+	if (answer.readable)
+		make_readable(&t, style);
 	answer.range_cnt = t.ranges.cnt;
 	answer.strings_bytes = t.strings.len_bytes;
 	answer.names_bytes = names.len_bytes;
@@ -199,6 +219,7 @@ static bool take_file(struct bytes *left, struct remote_symbols *ret)
 		return false;
 	ret->rc = a.rc < 0 && a.rc >= -4095 ? (int)a.rc : a.rc ? -EPROTO : 0;
 	ret->counts = a.counts;
+	ret->readable = a.readable;
 	ret->table.ranges.items = xmalloc(a.range_cnt * sizeof(struct range) + 1);
 	ret->table.ranges.cnt = ret->table.ranges.cap = a.range_cnt;
 	memcpy(ret->table.ranges.items, at, a.range_cnt * sizeof(struct range));
