@@ -94,9 +94,10 @@ static void stubs_close(struct stubs *s)
 	free(s->jumps);
 }
 
-static const char *symbol_name(const struct stubs *s, uint32_t symbol)
+static const char *symbol_name(const struct stubs *s, const struct symtab_builder *b,
+			       uint32_t symbol)
 {
-	return symbol ? symtab_section_name(s->dynamic, symbol) : NULL;
+	return symbol ? symtab_section_name(s->dynamic, b, symbol) : NULL;
 }
 
 static const char *resolver_name(struct stubs *s, const struct symtab_builder *b, uint64_t addr)
@@ -125,7 +126,7 @@ static const char *slot_name(struct stubs *s, const struct symtab_builder *b, ui
 		return NULL;
 	if (s->slots[low].resolver)
 		return resolver_name(s, b, s->slots[low].resolver);
-	return symbol_name(s, s->slots[low].symbol);
+	return symbol_name(s, b, s->slots[low].symbol);
 }
 
 /* The two forms of a stub: "jmp *slot(%rip)" (ff 25 rel32), perhaps behind endbr64 or bnd, and the lazy
@@ -145,7 +146,7 @@ static const char *stub_name(struct stubs *s, const struct symtab_builder *b, co
 
 		memcpy(&at, code + i + 1, 4);
 		if (code[i] == 0x68 && at < s->jump_cnt)
-			return symbol_name(s, (uint32_t)ELF64_R_SYM(s->jumps[at].r_info));
+			return symbol_name(s, b, (uint32_t)ELF64_R_SYM(s->jumps[at].r_info));
 	}
 	return NULL;
 }

@@ -38,7 +38,7 @@ void symfile_read(const struct elf *main, const struct elf *debug, struct symtab
 	counts->symtab = symtab_add_elf(&b, main, SHT_SYMTAB);
 	if (counts->symtab < 0 && debug)
 		counts->debug_symtab = symtab_add_elf(&b, debug, SHT_SYMTAB);
-	symtab_section_read(&dynamic, main, SHT_DYNSYM);
+	symtab_section_read(&dynamic, &b, main, SHT_DYNSYM);
 	counts->dynsym = symtab_add_section(&b, main, &dynamic);
 	if (counts->symtab <= 0 && counts->debug_symtab <= 0)
 		counts->minidebug = add_minidebug(&b, main);

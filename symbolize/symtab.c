@@ -6,24 +6,31 @@
 #include "user/base/mem.h"
 #include "user/base/sort.h"
 
-#define STRINGS_MAX_BYTES ((size_t)512 << 20)
+#define STRINGS_MAX_BYTES ((size_t)3 << 30) /* of two sections, and what is added */
 
-void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
-		size_t name_bytes)
+void symtab_add_named(struct symtab_builder *b, const struct symtab_symbol *symbol)
 {
-	struct symtab_symbol *s;
-
-	if (b->cnt >= SYMTAB_SYMBOLS_MAX ||
-	    b->strings.len_bytes + name_bytes >= STRINGS_MAX_BYTES) {
+	if (b->cnt >= SYMTAB_SYMBOLS_MAX) {
 		b->dropped_cnt++;
 		return;
 	}
 	b->symbols = xgrow(b->symbols, &b->cap, b->cnt + 1, sizeof(*b->symbols));
-	s = &b->symbols[b->cnt++];
-	*s = *symbol;
-	s->name = (uint32_t)b->strings.len_bytes;
+	b->symbols[b->cnt++] = *symbol;
+}
+
+void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
+		size_t name_bytes)
+{
+	struct symtab_symbol s = *symbol;
+
+	if (b->strings.len_bytes + name_bytes >= STRINGS_MAX_BYTES) {
+		b->dropped_cnt++;
+		return;
+	}
+	s.name = (uint32_t)b->strings.len_bytes;
 	buf_append(&b->strings, name, name_bytes);
 	b->strings.len_bytes++; /* with the NUL that stands behind */
+	symtab_add_named(b, &s);
 }
 
 static int underscores(const char *name)

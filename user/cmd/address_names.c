@@ -112,13 +112,18 @@ static void put_unnamed(struct stream *s, size_t i, const char *tail, size_t tai
 	s->out.len_bytes = (size_t)(at - s->out.data);
 }
 
-/* Addresses come in no order, and the answers are larger than the caches: they are on their way when they are needed. */
+/* Addresses come in no order, and the answers are larger than the caches: they, or the names that they are made of, are
+ * on their way when they are needed. */
 static void look_ahead(const struct stream *s, uint32_t far, uint32_t near)
 {
+	const struct answer *a = near && near < s->answer_cap ? &s->answers[near] : NULL;
+
 	if (far < s->answer_cap)
 		__builtin_prefetch(&s->answers[far]);
-	if (near < s->answer_cap)
-		__builtin_prefetch(buf_str(&s->texts) + s->answers[near].start);
+	if (a && a->len_bytes)
+		__builtin_prefetch(s->texts.data + a->start);
+	else if (near)
+		__builtin_prefetch(symbolizer__function_name(s->symbolizer, near));
 }
 
 static void answer_batch(struct stream *s)
