@@ -6,9 +6,10 @@
 #include "symbolize/ranges.h"
 #include "user/base/mem.h"
 
-#define INDEX_MIN  64 /* fewer ranges are searched as fast without */
-#define BUCKET_CNT ((size_t)1024)
-#define ORDER_CNT  16384
+#define INDEX_MIN	 64 /* fewer ranges are searched as fast without */
+#define BLOCKS_PER_RANGE 8
+#define BUCKET_CNT	 ((size_t)1024)
+#define ORDER_CNT	 16384
 
 void ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t id, uint32_t depth)
 {
@@ -92,7 +93,7 @@ void ranges_index(struct ranges *r)
 	if (r->cnt < INDEX_MIN)
 		return;
 	r->block_shift = 0;
-	while (span >> r->block_shift > 2 * r->cnt)
+	while (span >> r->block_shift > BLOCKS_PER_RANGE * r->cnt)
 		r->block_shift++;
 	r->block_cnt = (span >> r->block_shift) + 1;
 	r->blocks = xcalloc(r->block_cnt + 1, sizeof(*r->blocks));
@@ -174,11 +175,17 @@ static void order_addrs(const struct ranges *r, const uint64_t *addrs, size_t cn
 		ret[b.starts[bucket_of(&b, addrs[i])]++] = (uint16_t)i;
 }
 
+/* Of a few addresses in no order nobody can guess which have a range: that is no branch. */
 static uint32_t number_of(const struct ranges *r, uint64_t addr)
 {
-	const struct range *found = ranges_find(r, addr);
+	size_t low, high;
 
-	return found ? 1 + (uint32_t)(found - r->items) : 0;
+	if (!bounds(r, addr, &low, &high))
+		return 0;
+	low = search(r->items, low, high, addr);
+	if (low >= r->cnt)
+		return 0;
+	return ((uint32_t)low + 1) & -(uint32_t)(r->items[low].start <= addr);
 }
 
 void ranges_find_all(const struct ranges *r, const uint64_t *addrs, size_t cnt, uint32_t *ret)
