@@ -490,19 +490,16 @@ enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, co
 	memset(ret, 0, cnt * sizeof(*ret));
 	if (!m)
 		return reason;
-	module__load(m, &s->env);
-	if (m->reason)
-		return m->reason;
 	if (pc == SYM_PC_EXACT) {
 		module__functions(m, &s->env, addrs, cnt, ret);
-		return unnamed_reason_of(m);
+		return m->reason ? m->reason : unnamed_reason_of(m);
 	}
 	at = xcalloc(cnt + 1, sizeof(*at));
 	for (size_t i = 0; i < cnt; i++)
 		at[i] = looked_up(addrs[i], pc);
 	module__functions(m, &s->env, at, cnt, ret);
 	free(at);
-	return unnamed_reason_of(m);
+	return m->reason ? m->reason : unnamed_reason_of(m);
 }
 
 const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number)
