@@ -13,14 +13,7 @@ SOURCE = os.path.abspath("tests/workloads/contained.c")
 CONTAINED = os.path.abspath(os.path.join(WORKLOADS, "contained"))
 TRIES = 4
 OUT = os.path.join(DIR, "x.cprof")
-failed = 0
 started = []  # what must not outlive the test
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else str(detail)[:400], flush=True)
-    failed += not ok
 
 
 def start(*args, **kw):
@@ -113,35 +106,6 @@ def truth(path):
     return ([list(map(int, l[1:])) for l in lines if l[0] == word] for word in ("self", "child", "wait"))
 
 
-def running_ns(p, tids):
-    return sum(num(s, "ns") for s in p.sums if s["kind"] == "running" and p.threads[int(s["thread"])]["tid"] in tids)
-
-
-def stolen_ns():
-    """What the host took of all CPUs, so far."""
-    return int(open("/proc/stat").readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
-
-
-def excess_ns(true_ns, stolen, switches):
-    """How much more running time there may be by the clock than the kernel's run time clock has, and rusage: 1 %; what
-    was stolen, which that clock leaves out; and 30 us a switch, since it is read when a wake-up or the tick asks for a
-    switch, and the thread goes on until then."""
-    return 0.01 * true_ns + stolen + 30e3 * switches
-
-
-def check_running(what, p, tids, true_ns, stolen):
-    """Running time against rusage: the kernel's account of these threads, which shows whether they are all and no others,
-    and ours. Both are what they ran from birth to death."""
-    threads = [t for t in p.threads.values() if t["tid"] in tids]
-    ours_ns = running_ns(p, tids)
-    kernel_ns = sum(num(t, "kernel_running_ns") for t in threads)
-    switches = sum(num(t, "voluntary_cnt") + num(t, "involuntary_cnt") for t in threads)
-    said = (f"{what} running: {ours_ns / 1e6:.2f} ms, rusage {true_ns / 1e6:.2f} ms ({100 * (ours_ns / true_ns - 1):+.2f} %), the kernel's "
-            f"account of these threads {100 * (kernel_ns / true_ns - 1):+.2f} %, {switches} switches, stolen meanwhile {stolen / 1e6:.0f} ms")
-    return (abs(kernel_ns - true_ns) <= 0.002 * true_ns and
-            -0.01 * true_ns <= ours_ns - true_ns <= excess_ns(true_ns, stolen, switches)), said
-
-
 def test_cgroup():
     outer, decoy = Cgroup(f"causeprof-test-{os.getpid()}"), Cgroup(f"causeprof-decoy-{os.getpid()}")
     inner = Cgroup(outer.path[1:] + "/inner")
@@ -163,7 +127,7 @@ def test_cgroup():
         born = [t for t in p.threads.values() if t["tid"] in {str(n[0]) for n in children}]
         check("... the children are born and die", all("born" in t["flags"] and "died" in t["flags"] for t in born), born)
         true_ns = sum(n[3] for n in children)
-        ok, said = check_running("...", p, {str(n[0]) for n in children}, true_ns, stolen)
+        ok, said = compare_running("...", p, {str(n[0]) for n in children}, true_ns, stolen)
         check(said, ok)
         paths = {q.get("cgroup", "") for q in p.processes.values()}
         check("... all have the label of their cgroup, also the dead", paths == {inner.path}, paths)
@@ -355,7 +319,7 @@ def one_make(number):
     ours_ns = running_ns(p, tids)
     books_ns = sum(num(t, "running_ns") for t in p.threads.values() if t["tid"] in tids)
     check("the sums are the threads' books", ours_ns == books_ns, (ours_ns, books_ns))
-    ok, said = check_running("    ", p, tids, true_ns, stolen)
+    ok, said = compare_running("    ", p, tids, true_ns, stolen)
     print(said)
     return ok
 
@@ -429,4 +393,4 @@ finally:
             one.wait()
     Cgroup.remove_all()
     subprocess.run(["rm", "-rf", DIR])
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())
