@@ -27,33 +27,6 @@ static __always_inline void account_done(struct cp_thread *t, u64 now_ns)
 		t->done = 1;
 }
 
-/* The kernel's own clocks, at the moment a thread leaves its CPU; a stay that began before the window
- * counts in proportion. */
-static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task,
-					    u64 now_ns)
-{
-	u64 exec_ns = task->se.sum_exec_runtime, delay_ns = task->sched_info.run_delay;
-	u64 gained_ns = exec_ns - t->exec_last_ns, waited_ns = delay_ns - t->delay_last_ns;
-	u64 whole_ns = now_ns - t->run_since_ns, kept_ns = whole_ns;
-
-	t->exec_last_ns = exec_ns;
-	t->delay_last_ns = delay_ns;
-	if (now_ns <= cp_window.start_ns || t->run_since_ns >= cp_window.end_ns)
-		return;
-	if (t->run_since_ns < cp_window.start_ns)
-		kept_ns = now_ns - cp_window.start_ns;
-	if (now_ns > cp_window.end_ns)
-		kept_ns -= now_ns - cp_window.end_ns;
-	if (kept_ns < whole_ns && whole_ns)
-		gained_ns = account_share_ns(gained_ns, kept_ns, whole_ns);
-	t->exec_ns += gained_ns;
-	if (t->run_since_ns <= cp_window.start_ns)
-		waited_ns = 0; /* the wait for this stay was over before the window */
-	else if (t->wait_kept_ns < t->wait_whole_ns)
-		waited_ns = account_share_ns(waited_ns, t->wait_kept_ns, t->wait_whole_ns);
-	t->delay_ns += waited_ns;
-}
-
 static __always_inline void count_switch(struct cp_thread *t, struct task_struct *task, u64 now_ns)
 {
 	u64 nvcsw = task->nvcsw;

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/spaces.h"
 
@@ -67,6 +68,19 @@ static uint32_t with_rows(const struct setup *u, const struct cp_range *range)
 	for (uint32_t i = 0; i < range->mapping_cnt; i++)
 		cnt += !!u->mappings[range->mapping + i].row_cnt;
 	return cnt;
+}
+
+/* All rows that the range's mappings point to. */
+static uint64_t hash_of_rows(const struct setup *u, const struct cp_range *range)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < range->mapping_cnt; i++) {
+		const struct cp_mapping *m = &u->mappings[range->mapping + i];
+
+		hash = hash_u64(hash ^ hash_bytes(u->rows + m->row, m->row_cnt * sizeof(*u->rows)));
+	}
+	return hash;
 }
 
 /* However few rows fit, the process has all of its mappings, and those of the files that fit have rows. */
@@ -143,12 +157,14 @@ static void *load_copy(const void *address)
 	return lib;
 }
 
-/* Rows that no living space points to make room for others. */
+/* Rows that no living space points to make room for others, and no other rows do. */
 static void test_files_evicted(void **state)
 {
 	struct setup u = set_up(1 << 20, 256);
-	struct cp_range range;
-	uint32_t row_cnt = 1 << 10, cnt, number = 1;
+	struct cp_range range, held;
+	uint32_t row_cnt = 1 << 10, cnt, number = 2;
+	uint64_t hash;
+	void *lib;
 
 	(void)state;
 	assert_int_equal(publish(&u, 1, &range), 0);
@@ -157,9 +173,12 @@ static void test_files_evicted(void **state)
 		row_cnt *= 2;
 	tear_down(&u);
 	u = set_up(row_cnt, 256);
+	lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
+	assert_int_equal(publish(&u, 1, &held), 0);
+	hash = hash_of_rows(&u, &held);
+	dlclose(lib); /* but the space lives on */
 	while (number < 1000 && spaces__stats(u.spaces).files.evicted_file_cnt < 3) {
-		void *lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
-
+		lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
 		assert_int_equal(publish(&u, number, &range), 0);
 		assert_int_equal(spaces__stats(u.spaces).no_room_cnt, 0);
 		assert_int_equal(with_rows(&u, &range), cnt + 1);
@@ -167,6 +186,7 @@ static void test_files_evicted(void **state)
 		spaces__drop(u.spaces, number++);
 	}
 	assert_true(spaces__stats(u.spaces).files.evicted_file_cnt >= 3);
+	assert_int_equal(hash_of_rows(&u, &held), hash);
 	/* what was thrown away comes back */
 	for (int i = 0; i < 2; i++, number++) {
 		assert_int_equal(publish(&u, number, &range), 0);
