@@ -50,6 +50,7 @@ struct builder {
 	uint32_t *threads;	   /* parallel to events.threads */
 	struct index thread_index; /* by tid: the last one that had it */
 	struct code_maps maps;
+	union stack_room room; /* of the stack at work */
 };
 
 static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i,
@@ -292,7 +293,7 @@ static int stop_without_frames(uint32_t id)
 
 static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_process *process)
 {
-	const struct cp_event_stack *e = events_stack(b->in->events, id);
+	const struct cp_event_stack *e = events_stack(b->in->events, id, &b->room);
 	uint32_t stack;
 
 	if (!e)
@@ -475,22 +476,21 @@ static void add_losses(struct builder *b)
 	if (b->in->events->bad_cnt)
 		profile__add_loss(b->p, LOSS_BAD_RECORD, b->in->events->bad_cnt, UINT64_MAX);
 	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_event_stack *e = events_stack(b->in->events, b->in->keys[i].stack);
-
 		uint32_t id = b->in->keys[i].stack;
+		int stop = events_stack_stop(b->in->events, id);
 
 		if (without_stack(b->in->keys[i].flags) || id == CP_STACK_NEW)
 			continue;
 		/* without a number: a thread that had not run yet, unless stacks were lost */
-		if (!e && !b->in->keys[i].stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
+		if (stop < 0 && !id && !b->in->losses[LOSS_RING_FULL_STACK].events)
 			continue;
-		if (!e)
+		if (stop < 0)
 			profile__add_loss(b->p, cause_without_frames(b->in, id), 0,
 					  b->in->values[i].ns);
-		else if (stack_failed(e->stop))
+		else if (stack_failed(stop))
 			profile__add_loss(b->p,
-					  e->stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
-								       LOSS_WALK_STOPPED,
+					  stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
+								    LOSS_WALK_STOPPED,
 					  b->in->values[i].cnt, b->in->values[i].ns);
 	}
 }
@@ -523,27 +523,24 @@ static void add_query(struct queries *q, uint64_t space, uint64_t addr, bool exa
 	};
 }
 
-static void add_queries(const struct builder *b, struct queries *q, uint32_t stack,
+static void add_queries(const struct builder *b, struct queries *q, const struct cp_event_stack *e,
 			uint32_t process)
 {
-	const struct cp_event_stack *e = events_stack(b->in->events, stack);
 	const struct event_process *pr = events_process(b->in->events, process);
-	const __u64 *frames = e ? e->frames + e->kernel_cnt : NULL;
+	const __u64 *frames = e->frames + e->kernel_cnt;
 
-	if (!e || !pr || !pr->space)
+	if (!pr || !pr->space)
 		return;
 	for (size_t i = 0; i < e->user_cnt; i++)
 		add_query(q, pr->space, frames[i], !i || bit(e->signal_mask, i - 1));
 }
 
 /* The first one is asked for in two ways: what trimmed_cnt() cuts, it takes for a caller. */
-static void add_kernel_queries(const struct builder *b, struct queries *q, uint32_t stack)
+static void add_kernel_queries(struct queries *q, const struct cp_event_stack *e)
 {
-	const struct cp_event_stack *e = events_stack(b->in->events, stack);
-
-	for (size_t i = 0; e && i < e->kernel_cnt; i++)
+	for (size_t i = 0; i < e->kernel_cnt; i++)
 		add_query(q, 0, e->frames[i], false);
-	if (e && e->kernel_cnt)
+	if (e->kernel_cnt)
 		add_query(q, 0, e->frames[0], true);
 }
 
@@ -569,11 +566,15 @@ static void prepare_names(struct builder *b)
 
 	for (size_t i = 0; i < b->in->sum_cnt; i++) {
 		const struct cp_sum_key *k = &b->in->keys[i];
+		const struct cp_event_stack *e;
 
 		if (without_stack(k->flags) || !first_time(b, &seen, i))
 			continue;
-		add_queries(b, &user, k->stack, k->process);
-		add_kernel_queries(b, &kernel, k->stack);
+		e = events_stack(b->in->events, k->stack, &b->room);
+		if (!e)
+			continue;
+		add_queries(b, &user, e, k->process);
+		add_kernel_queries(&kernel, e);
 	}
 	index_free(&seen);
 	symbolizer__prepare(b->in->symbolizer, user.items, user.cnt, kernel.items, kernel.cnt);
