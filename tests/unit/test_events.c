@@ -132,7 +132,10 @@ static void malformed_records(void **state)
 {
 	const struct sym_opts opts = { .kallsyms = "/dev/null" };
 	struct events ev = { .keep_intervals = true };
-	struct result_input in = { .events = &ev, .symbolizer = symbolizer__new(&opts) };
+	const struct sum_table no_sums = { 0 };
+	struct result_input in = { .events = &ev,
+				   .symbolizer = symbolizer__new(&opts),
+				   .sums = &no_sums };
 	struct profile *p = profile__new();
 	struct err err = { 0 };
 	union stack_room room;

@@ -13,6 +13,7 @@
 #include "user/base/index.h"
 #include "user/base/strtab.h"
 #include "user/capture/stack_table.h"
+#include "user/capture/sum_table.h"
 
 enum {
 	EVENTS_STACK_KEPT =
@@ -74,14 +75,11 @@ void events_free(struct events *ev);
 /* The sums that the kernel would have made of the intervals. */
 struct interval_sums;
 struct interval_sums *interval_sums__new(bool per_thread);
-void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
-			const struct cp_sum *value);
 /* From now on by slices, the first of which begins at start_ns. Intervals are cut at the borders; a wait is counted
  * in the slice in which it began. */
 void interval_sums__slice(struct interval_sums *s, uint64_t start_ns, uint64_t slice_ns);
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e);
-size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
-			  const struct cp_sum **values);
+const struct sum_table *interval_sums__table(const struct interval_sums *s);
 void interval_sums__free(struct interval_sums *s);
 
 #endif

@@ -3,43 +3,65 @@
 #include "user/capture/harvest.h"
 
 #include <stdlib.h>
+#include <time.h>
 
-static void keep(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
-		 const struct cp_sum *values, size_t cnt)
+#include "user/base/mem.h"
+
+static uint64_t clock_ns(void)
 {
-	if (!h->sums)
-		h->sums = interval_sums__new(false);
-	for (size_t i = 0; i < cnt; i++) {
-		struct cp_sum_key key = keys[i];
+	struct timespec t;
 
-		key.stack = events_same_stack(ev, key.stack);
-		interval_sums__put(h->sums, &key, &values[i]);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A sum whose stack has not come out of the ring yet, so that nobody knows which one it is. */
+struct early_sum {
+	struct cp_sum_key key;
+	struct cp_sum value;
+};
+
+static void keep(struct harvest *h, const struct events *ev, const struct cp_sum_key *key,
+		 const struct cp_sum *value)
+{
+	struct cp_sum_key same = *key;
+
+	same.stack = events_same_stack(ev, key->stack);
+	if (key->stack && same.stack < EVENTS_STACK_KEPT) {
+		h->early = xgrow(h->early, &h->early_cap, h->early_cnt + 1, sizeof(*h->early));
+		h->early[h->early_cnt++] = (struct early_sum){ *key, *value };
+	} else {
+		sum_table_add(&h->sums, &same, value);
 	}
 }
 
-/* A sum may have been taken out before its stack came out of the ring, so that nobody knew yet which one it is. */
-static void name_stacks_again(struct harvest *h, const struct events *ev)
+static void keep_all(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
+		     const struct cp_sum *values, size_t cnt)
 {
-	struct interval_sums *before = h->sums;
-	const struct cp_sum_key *keys;
-	const struct cp_sum *values;
-	size_t cnt;
+	size_t early_cnt = h->early_cnt;
 
-	if (!before)
-		return;
-	cnt = interval_sums__get(before, &keys, &values);
-	h->sums = NULL;
-	keep(h, ev, keys, values, cnt);
-	interval_sums__free(before);
+	h->early_cnt = 0; /* what stays early goes to a place that was read */
+	for (size_t i = 0; i < early_cnt; i++) {
+		const struct early_sum early = h->early[i];
+
+		keep(h, ev, &early.key, &early.value);
+	}
+	for (size_t i = 0; i < cnt; i++)
+		keep(h, ev, &keys[i], &values[i]);
 }
 
 enum {
-	DUE_CNT_MAX = 65536, /* so that a long capture does not hold more memory than it needs */
+	SOON_CNT = 16384, /* new keys, so that a long capture holds no more memory than it needs */
+	DUE_CNT_MAX = 65536, /* ... also when they come faster than that is worth it */
 };
 
-static uint32_t due_at(uint32_t cnt_max)
+static const uint64_t SOON_NS = 60000000000;
+
+static bool due(const struct harvest *h, uint32_t new_cnt, uint32_t cnt_max, uint64_t now_ns)
 {
-	return cnt_max / 4 * 3 < DUE_CNT_MAX ? cnt_max / 4 * 3 : DUE_CNT_MAX;
+	uint32_t most = cnt_max / 4 * 3 < DUE_CNT_MAX ? cnt_max / 4 * 3 : DUE_CNT_MAX;
+
+	return new_cnt >= most || (new_cnt >= SOON_CNT && now_ns - h->last_ns >= SOON_NS);
 }
 
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
@@ -47,21 +69,25 @@ int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev,
 {
 	struct cp_sum_key *keys = NULL;
 	struct cp_sum *values = NULL;
+	uint64_t now_ns = clock_ns();
 	struct kernel_fill fill;
 	size_t cnt = 0;
 	int rc = 0;
 
+	if (!h->last_ns)
+		h->last_ns = now_ns;
 	kernel__fill(k, &fill);
-	if (fill.sum_cnt - h->sum_base < due_at(fill.sum_cnt_max) &&
-	    fill.stack_cnt - h->stack_base < due_at(fill.stack_cnt_max))
+	if (!due(h, fill.sum_cnt - h->sum_base, fill.sum_cnt_max, now_ns) &&
+	    !due(h, fill.stack_cnt - h->stack_base, fill.stack_cnt_max, now_ns))
 		return 0;
+	h->last_ns = now_ns;
 	h->sum_base = fill.sum_cnt;
 	h->stack_base = fill.stack_cnt;
 	h->time_cnt++;
 	if (kernel_sums)
 		rc = kernel__take_sums(k, &keys, &values, &cnt, err);
 	if (!rc) {
-		keep(h, ev, keys, values, cnt);
+		keep_all(h, ev, keys, values, cnt);
 		rc = kernel__forget_stacks(k, err);
 	}
 	free(keys);
@@ -70,26 +96,28 @@ int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev,
 }
 
 int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
-		   const struct cp_sum_key **keys, const struct cp_sum **values, size_t *cnt,
-		   struct err *err)
+		   const struct sum_table **ret, struct err *err)
 {
-	struct cp_sum_key *last_keys;
-	struct cp_sum *last_values;
-	size_t last_cnt;
-	int rc = kernel__sums(k, &last_keys, &last_values, &last_cnt, err);
+	struct cp_sum_key *keys;
+	struct cp_sum *values;
+	size_t cnt;
+	int rc = kernel__sums(k, &keys, &values, &cnt, err);
 
 	if (!rc) {
-		name_stacks_again(h, ev);
-		keep(h, ev, last_keys, last_values, last_cnt);
-		*cnt = interval_sums__get(h->sums, keys, values);
+		keep_all(h, ev, keys, values, cnt);
+		for (size_t i = 0; i < h->early_cnt; i++) /* their stacks were lost */
+			sum_table_add(&h->sums, &h->early[i].key, &h->early[i].value);
+		h->early_cnt = 0;
+		*ret = &h->sums;
 	}
-	free(last_keys);
-	free(last_values);
+	free(keys);
+	free(values);
 	return rc;
 }
 
 void harvest_free(struct harvest *h)
 {
-	interval_sums__free(h->sums);
+	sum_table_free(&h->sums);
+	free(h->early);
 	*h = (struct harvest){ 0 };
 }

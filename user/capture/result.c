@@ -406,22 +406,23 @@ static bool without_stack(uint32_t flags)
 
 static void add_sums(struct builder *b)
 {
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_sum_key *k = &b->in->keys[i];
+	for (size_t i = 0; i < b->in->sums->cnt; i++) {
+		struct cp_sum_key k;
+		struct cp_sum value = sum_table_get(b->in->sums, i, &k);
 		struct sum s = {
-			.process = process_number(b, k->process),
-			.thread = k->tid ? thread_of_tid(b, k->tid) : 0,
-			.slice = k->slice,
-			.gate = k->gate,
-			.kind = k->kind,
-			.flags = k->flags,
-			.latency_class = k->latency_class,
-			.ns = b->in->values[i].ns,
-			.cnt = b->in->values[i].cnt,
+			.process = process_number(b, k.process),
+			.thread = k.tid ? thread_of_tid(b, k.tid) : 0,
+			.slice = k.slice,
+			.gate = k.gate,
+			.kind = k.kind,
+			.flags = k.flags,
+			.latency_class = k.latency_class,
+			.ns = value.ns,
+			.cnt = value.cnt,
 		};
 
-		if (!without_stack(k->flags))
-			s.stack = stack_of(b, k->stack, k->process);
+		if (!without_stack(k.flags))
+			s.stack = stack_of(b, k.stack, k.process);
 		profile__add_sum(b->p, &s);
 	}
 }
@@ -475,23 +476,23 @@ static void add_losses(struct builder *b)
 					  b->in->losses[i].ns ? b->in->losses[i].ns : UINT64_MAX);
 	if (b->in->events->bad_cnt)
 		profile__add_loss(b->p, LOSS_BAD_RECORD, b->in->events->bad_cnt, UINT64_MAX);
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		uint32_t id = b->in->keys[i].stack;
-		int stop = events_stack_stop(b->in->events, id);
+	for (size_t i = 0; i < b->in->sums->cnt; i++) {
+		struct cp_sum_key k;
+		struct cp_sum value = sum_table_get(b->in->sums, i, &k);
+		int stop = events_stack_stop(b->in->events, k.stack);
 
-		if (without_stack(b->in->keys[i].flags) || id == CP_STACK_NEW)
+		if (without_stack(k.flags) || k.stack == CP_STACK_NEW)
 			continue;
 		/* without a number: a thread that had not run yet, unless stacks were lost */
-		if (stop < 0 && !id && !b->in->losses[LOSS_RING_FULL_STACK].events)
+		if (stop < 0 && !k.stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
 			continue;
 		if (stop < 0)
-			profile__add_loss(b->p, cause_without_frames(b->in, id), 0,
-					  b->in->values[i].ns);
+			profile__add_loss(b->p, cause_without_frames(b->in, k.stack), 0, value.ns);
 		else if (stack_failed(stop))
 			profile__add_loss(b->p,
 					  stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
 								    LOSS_WALK_STOPPED,
-					  b->in->values[i].cnt, b->in->values[i].ns);
+					  value.cnt, value.ns);
 	}
 }
 
@@ -523,37 +524,39 @@ static void add_query(struct queries *q, uint64_t space, uint64_t addr, bool exa
 	};
 }
 
-static void add_queries(const struct builder *b, struct queries *q, const struct cp_event_stack *e,
-			uint32_t process)
+static void add_user_queries(const struct builder *b, struct queries *q,
+			     const struct cp_event_stack *e, uint32_t process)
 {
 	const struct event_process *pr = events_process(b->in->events, process);
-	const __u64 *frames = e->frames + e->kernel_cnt;
 
-	if (!pr || !pr->space)
-		return;
-	for (size_t i = 0; i < e->user_cnt; i++)
-		add_query(q, pr->space, frames[i], !i || bit(e->signal_mask, i - 1));
+	for (size_t i = 0; e && pr && pr->space && i < e->user_cnt; i++)
+		add_query(q, pr->space, e->frames[e->kernel_cnt + i],
+			  !i || bit(e->signal_mask, i - 1));
 }
 
 /* The first one is asked for in two ways: what trimmed_cnt() cuts, it takes for a caller. */
 static void add_kernel_queries(struct queries *q, const struct cp_event_stack *e)
 {
-	for (size_t i = 0; i < e->kernel_cnt; i++)
+	for (size_t i = 0; e && i < e->kernel_cnt; i++)
 		add_query(q, 0, e->frames[i], false);
-	if (e->kernel_cnt)
+	if (e && e->kernel_cnt)
 		add_query(q, 0, e->frames[0], true);
 }
 
-static bool first_time(const struct builder *b, struct index *seen, size_t at)
+/* Each stack of each process once; a stack may be in many slices. */
+static bool first_time(const struct builder *b, struct index *seen, size_t at,
+		       const struct cp_sum_key *key)
 {
-	const struct cp_sum_key *k = &b->in->keys[at];
-	uint64_t hash = hash_pair(k->stack, k->process);
+	uint64_t hash = hash_pair(key->stack, key->process);
 	struct index_iter it = index_find(seen, hash);
 
-	for (; index_hit(seen, &it); index_next(seen, &it))
-		if (b->in->keys[it.elem].stack == k->stack &&
-		    b->in->keys[it.elem].process == k->process)
+	for (; index_hit(seen, &it); index_next(seen, &it)) {
+		struct cp_sum_key k;
+
+		sum_table_get(b->in->sums, it.elem, &k);
+		if (k.stack == key->stack && k.process == key->process)
 			return false;
+	}
 	index_add(seen, hash, (uint32_t)at);
 	return true;
 }
@@ -562,18 +565,17 @@ static bool first_time(const struct builder *b, struct index *seen, size_t at)
 static void prepare_names(struct builder *b)
 {
 	struct queries user = { 0 }, kernel = { 0 };
-	struct index seen = { 0 }; /* a stack may be in many slices */
+	struct index seen = { 0 };
 
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_sum_key *k = &b->in->keys[i];
+	for (size_t i = 0; i < b->in->sums->cnt; i++) {
 		const struct cp_event_stack *e;
+		struct cp_sum_key k;
 
-		if (without_stack(k->flags) || !first_time(b, &seen, i))
+		sum_table_get(b->in->sums, i, &k);
+		if (without_stack(k.flags) || !first_time(b, &seen, i, &k))
 			continue;
-		e = events_stack(b->in->events, k->stack, &b->room);
-		if (!e)
-			continue;
-		add_queries(b, &user, e, k->process);
+		e = events_stack(b->in->events, k.stack, &b->room);
+		add_user_queries(b, &user, e, k.process);
 		add_kernel_queries(&kernel, e);
 	}
 	index_free(&seen);

@@ -14,9 +14,7 @@ struct result_input {
 	struct symbolizer *symbolizer;
 	const struct spaces *spaces; /* which processes have a Python interpreter */
 	const struct python_names *python_names;
-	const struct cp_sum_key *keys;
-	const struct cp_sum *values;
-	size_t sum_cnt;
+	const struct sum_table *sums;
 	struct cp_loss losses[LOSS_CAUSE_MAX];
 };
 
@@ -25,7 +23,7 @@ int result_build(const struct result_input *in, struct profile *p, struct err *e
 
 /* The kernel's sums and those made of intervals must be equal to the nanosecond: 0, or -EINVAL with the
  * first difference. Only meaningful when nothing was lost. */
-int result_compare(const struct result_input *in, const struct interval_sums *sums,
+int result_compare(const struct sum_table *kernel, const struct sum_table *intervals,
 		   struct err *err);
 
 #endif
