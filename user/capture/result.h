@@ -18,6 +18,12 @@ struct result_input {
 	struct cp_loss losses[LOSS_CAUSE_MAX];
 };
 
+/* Of a sum or an interval with these flags: its stack is not wanted, or not known. */
+static inline bool result_without_stack(uint32_t flags)
+{
+	return flags & (PART_FILTERED | PART_NOT_SAMPLED);
+}
+
 /* Fills all tables of p but the header. O(stacks * depth + sums). */
 int result_build(const struct result_input *in, struct profile *p, struct err *err);
 

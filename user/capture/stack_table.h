@@ -43,6 +43,11 @@ const struct cp_event_stack *stack_table_get(const struct stack_table *t, uint32
 					     union stack_room *room);
 /* Only how it ended: its stop. O(1). */
 uint8_t stack_table_stop(const struct stack_table *t, uint32_t number);
+/* Bit i of a mask over user frames. */
+static inline bool stack_bit(const __u64 mask[2], size_t i)
+{
+	return i < 128 && mask[i >> 6] >> (i & 63) & 1;
+}
 void stack_table_free(struct stack_table *t);
 
 #endif
