@@ -5,7 +5,7 @@ and of each bpf() command, with errors that fit. The output is whole or absent, 
 says why, and nothing is left behind. usage: test_faults.py [--all] [CALL...]
 
 Without --all a fixed sample of the whole product runs. What the dynamic loader calls before main is not ours."""
-import json, os, re, shutil, signal, subprocess, sys, tempfile, time
+import glob, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 from profile import *
 
 need_root()
@@ -97,15 +97,26 @@ def product(calls):
     return out
 
 
+def held_objects():
+    """{(kind, id)} of the programs, maps and links that a process has open."""
+    held = set()
+    for folder in glob.iglob("/proc/[0-9]*/fdinfo"):
+        try:
+            for fd in os.listdir(folder):
+                for m in re.finditer(r"^(prog|map|link)_id:\s*(\d+)", open(f"{folder}/{fd}").read(), re.M):
+                    held.add((m[1], int(m[2])))
+        except OSError:  # it has just ended
+            pass
+    return held
+
+
 def kernel_objects():
-    """Programs, maps and links that no process holds; other captures may run beside this test."""
-    left = set()
+    """Those that no process holds; other captures may run beside this test."""
+    there = set()
     for kind in ("prog", "map", "link"):
         r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
-        for o in json.loads(r.stdout or "[]"):
-            if "id" in o and not o.get("pids"):
-                left.add((kind, o["id"], o.get("name", "")))
-    return left
+        there |= {(kind, o["id"]) for o in json.loads(r.stdout or "[]") if "id" in o}
+    return there - held_objects()
 
 
 def check(call, word, n, fault):
