@@ -50,48 +50,61 @@ static void keep_all(struct harvest *h, const struct events *ev, const struct cp
 		keep(h, ev, &keys[i], &values[i]);
 }
 
+/* New keys since the last time: how many must be taken, since there is little room for more, or since they come faster
+ * than memory is worth it; and how many are taken if a minute has passed. A stack that the kernel has forgotten gets
+ * another number, which is remembered, so this is done less often. */
 enum {
-	SOON_CNT = 16384, /* new keys, so that a long capture holds no more memory than it needs */
-	DUE_CNT_MAX = 65536, /* ... also when they come faster than that is worth it */
+	DUE_CNT_MAX = 65536,
+	SUMS_SOON_CNT = 16384,
+	STACKS_SOON_CNT = 32768,
 };
 
 static const uint64_t SOON_NS = 60000000000;
 
-static bool due(const struct harvest *h, uint32_t new_cnt, uint32_t cnt_max, uint64_t now_ns)
+static bool due(uint32_t new_cnt, uint32_t cnt_max, uint32_t soon_cnt, uint64_t since_ns)
 {
 	uint32_t most = cnt_max / 4 * 3 < DUE_CNT_MAX ? cnt_max / 4 * 3 : DUE_CNT_MAX;
 
-	return new_cnt >= most || (new_cnt >= SOON_CNT && now_ns - h->last_ns >= SOON_NS);
+	return new_cnt >= most || (new_cnt >= soon_cnt && since_ns >= SOON_NS);
+}
+
+static int take_sums(struct harvest *h, struct kernel *k, const struct events *ev, struct err *err)
+{
+	struct cp_sum_key *keys;
+	struct cp_sum *values;
+	size_t cnt;
+	int rc = kernel__take_sums(k, &keys, &values, &cnt, err);
+
+	if (!rc)
+		keep_all(h, ev, keys, values, cnt);
+	free(keys);
+	free(values);
+	return rc;
 }
 
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err)
 {
-	struct cp_sum_key *keys = NULL;
-	struct cp_sum *values = NULL;
-	uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns(), since_ns;
 	struct kernel_fill fill;
-	size_t cnt = 0;
 	int rc = 0;
 
 	if (!h->last_ns)
 		h->last_ns = now_ns;
+	since_ns = now_ns - h->last_ns;
 	kernel__fill(k, &fill);
-	if (!due(h, fill.sum_cnt - h->sum_base, fill.sum_cnt_max, now_ns) &&
-	    !due(h, fill.stack_cnt - h->stack_base, fill.stack_cnt_max, now_ns))
-		return 0;
-	h->last_ns = now_ns;
-	h->sum_base = fill.sum_cnt;
-	h->stack_base = fill.stack_cnt;
-	h->time_cnt++;
-	if (kernel_sums)
-		rc = kernel__take_sums(k, &keys, &values, &cnt, err);
-	if (!rc) {
-		keep_all(h, ev, keys, values, cnt);
+	if (kernel_sums &&
+	    due(fill.sum_cnt - h->sum_base, fill.sum_cnt_max, SUMS_SOON_CNT, since_ns)) {
+		h->last_ns = now_ns;
+		h->sum_base = fill.sum_cnt;
+		rc = take_sums(h, k, ev, err);
+	}
+	if (!rc &&
+	    due(fill.stack_cnt - h->stack_base, fill.stack_cnt_max, STACKS_SOON_CNT, since_ns)) {
+		h->last_ns = now_ns;
+		h->stack_base = fill.stack_cnt;
 		rc = kernel__forget_stacks(k, err);
 	}
-	free(keys);
-	free(values);
 	return rc;
 }
 

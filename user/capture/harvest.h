@@ -22,12 +22,12 @@ struct harvest {
 	size_t early_cnt, early_cap;
 	uint64_t last_ns;	       /* of CLOCK_MONOTONIC: the last harvest */
 	uint32_t sum_base, stack_base; /* keys and stacks that had come at the last harvest */
-	uint32_t time_cnt;
 };
 
-/* When a map is three quarters full or holds 65,536 new keys, or a minute after the last time if it holds 16,384;
- * otherwise a few comparisons. kernel_sums: the kernel adds up; else only stacks are taken. O(room of the maps), which
- * as many new sums and stacks, or a minute, have paid for. */
+/* Takes out the sums, and forgets the stacks, when their map is three quarters full or holds 65,536 new keys, or a
+ * minute after the last time if there are 16,384 new sums or 32,768 new stacks; otherwise a few comparisons.
+ * kernel_sums: the kernel adds up; else only stacks are taken. O(room of the maps), which as many new sums and stacks,
+ * or a minute, have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
 /* When all events have been taken: all sums, those in the kernel and those taken out; borrowed until harvest_free. */
