@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "user/capture/sum_table.h"
+#include "user/capture/result.h"
 
 enum {
 	KEYS = 20000,
@@ -63,11 +63,47 @@ static void each_field_tells_keys_apart(void **state)
 	sum_table_free(&t);
 }
 
+/* first .. last of key_of(), each with its number as its time */
+static struct sum_table table_of(uint32_t first, uint32_t last)
+{
+	struct sum_table t = { 0 };
+
+	for (uint32_t i = first;; i += first < last ? 1 : -1) {
+		const struct cp_sum value = { .ns = i, .cnt = 1 };
+		const struct cp_sum_key key = key_of(i);
+
+		sum_table_add(&t, &key, &value);
+		if (i == last)
+			return t;
+	}
+}
+
+static void equal_tables_compare_equal(void **state)
+{
+	struct sum_table up = table_of(1, 50), down = table_of(50, 1), less = table_of(1, 49);
+	const struct cp_sum one_ns = { .ns = 1 };
+	const struct cp_sum_key key = key_of(9);
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(result_compare(&up, &down, &err), 0);
+	assert_int_not_equal(result_compare(&up, &less, &err), 0);
+	assert_int_not_equal(result_compare(&less, &up, &err), 0);
+	err = (struct err){ 0 };
+	sum_table_add(&down, &key, &one_ns);
+	assert_int_not_equal(result_compare(&up, &down, &err), 0);
+	assert_non_null(strstr(err.msg, "stack 2 kind 1 has 9 ns by sums, stack 2 kind 1 10 ns"));
+	sum_table_free(&up);
+	sum_table_free(&down);
+	sum_table_free(&less);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_keys_add_up),
 		cmocka_unit_test(each_field_tells_keys_apart),
+		cmocka_unit_test(equal_tables_compare_equal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
