@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A profile as a test sees it: the text of "causeprof dump", and what ran when. Shared by the live tests."""
-import json, os, re, signal, subprocess, sys, tempfile, time
+import glob, json, os, re, signal, subprocess, sys, tempfile, time
 
 # a runner in the background ignores Ctrl-C, and so would all that it starts
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,15 +108,26 @@ def exit_status():
     return 1 if failed else 0
 
 
+def held_objects():
+    """{(kind, id)} of the programs, maps and links that a process has open."""
+    held = set()
+    for folder in glob.iglob("/proc/[0-9]*/fdinfo"):
+        try:
+            for fd in os.listdir(folder):
+                for m in re.finditer(r"^(prog|map|link)_id:\s*(\d+)", open(f"{folder}/{fd}").read(), re.M):
+                    held.add((m[1], int(m[2])))
+        except OSError:  # it has just ended
+            pass
+    return held
+
+
 def kernel_objects():
-    """Programs, maps and links that no process holds; other captures may run beside a test."""
-    left = set()
+    """Those that no process holds; other captures may run beside a test."""
+    there = set()
     for kind in ("prog", "map", "link"):
         r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
-        for o in json.loads(r.stdout or "[]"):
-            if "id" in o and not o.get("pids"):
-                left.add((kind, o["id"], o.get("name", "")))
-    return left
+        there |= {(kind, o["id"]) for o in json.loads(r.stdout or "[]") if "id" in o}
+    return there - held_objects()
 
 
 class Leftovers:

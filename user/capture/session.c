@@ -568,16 +568,15 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 
 	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
-		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.keys, &in.values,
-				    &in.sum_cnt, err);
+		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.sums, err);
 	if (!rc && s->opts->sink == SINK_BOTH)
-		rc = result_compare(&in, s->events.sums, err);
+		rc = result_compare(in.sums, interval_sums__table(s->events.sums), err);
 	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = compare_recalled(s, err);
 	if (s->events.sliced)
-		in.sum_cnt = interval_sums__get(s->events.sliced, &in.keys, &in.values);
+		in.sums = interval_sums__table(s->events.sliced);
 	else if (s->opts->sink == SINK_INTERVALS)
-		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
+		in.sums = interval_sums__table(s->events.sums);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events +=
 		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
