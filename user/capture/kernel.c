@@ -17,6 +17,7 @@
 #include "user/capture/capability.h"
 #include "user/capture/grace.h"
 #include "user/capture/resume.h"
+#include "user/capture/ring.h"
 #include "user/capture/sampler.h"
 #include "user/capture/sum_maps.h"
 #include "user/model/kinds.h"
@@ -46,10 +47,7 @@ _Static_assert((int)CP_STOP_EXEC == (int)STOP_EXEC, "stops");
 
 struct kernel {
 	struct causeprof_bpf *skel;
-	struct ring_buffer *ring;
-	kernel_event_fn event;
-	void *event_ctx;
-	uint64_t taken_bytes; /* by the current kernel__consume */
+	struct ring ring;
 	struct sampler *sampler;
 	struct resume resume;
 	struct spaces_sizes sizes;
@@ -335,7 +333,7 @@ void kernel__close(struct kernel *k)
 {
 	if (!k)
 		return;
-	ring_buffer__free(k->ring);
+	ring_close(&k->ring);
 	sampler__close(k->sampler);
 	for (size_t i = 0; i < ARRAY_CNT(k->maps); i++)
 		if (k->maps[i])
@@ -465,39 +463,21 @@ void kernel__set_window(struct kernel *k, const struct account_window *w)
 	__atomic_store_n(&shared->start_ns, w->start_ns, __ATOMIC_SEQ_CST);
 }
 
-static int take_event(void *ctx, void *data, size_t len_bytes)
-{
-	struct kernel *k = ctx;
-	int rc = k->event(k->event_ctx, data, len_bytes);
-
-	k->taken_bytes += len_bytes;
-	if (rc)
-		return rc;
-	return k->taken_bytes < bpf_map__max_entries(k->skel->maps.cp_ring) ? 0 : -EAGAIN;
-}
-
 int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *err)
 {
-	k->event = fn;
-	k->event_ctx = ctx;
-	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.cp_ring), take_event, k, NULL);
-	return k->ring ? 0 : err_errno(err, "cannot read the ring buffer");
+	const struct bpf_map *map = k->skel->maps.cp_ring;
+
+	return ring_open(&k->ring, bpf_map__fd(map), bpf_map__max_entries(map), fn, ctx, err);
 }
 
 int kernel__event_fd(const struct kernel *k)
 {
-	return ring_buffer__epoll_fd(k->ring);
+	return ring_fd(&k->ring);
 }
 
 int kernel__consume(struct kernel *k, struct err *err)
 {
-	int rc;
-
-	k->taken_bytes = 0;
-	rc = ring_buffer__consume(k->ring);
-	return rc < 0 && rc != -EAGAIN ?
-		       err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) :
-		       0;
+	return ring_consume(&k->ring, err);
 }
 
 void kernel__fill(const struct kernel *k, struct kernel_fill *ret)

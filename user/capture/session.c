@@ -22,13 +22,13 @@
 #include "user/capture/kernel.h"
 #include "user/capture/kernel_symbols.h"
 #include "user/capture/prepare.h"
+#include "user/capture/processes.h"
 #include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
 #include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
-#include "user/capture/vma_maps.h"
 
 enum {
 	POLL_MS = 20, /* unread events never wait longer */
@@ -49,7 +49,7 @@ struct session {
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
 	struct copies *copies;
-	struct vma_maps *vma_maps;
+	struct processes processes;
 	struct events events;
 	struct harvest harvest;
 	struct python_names *python_names;
@@ -57,8 +57,7 @@ struct session {
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	struct cp_cost cost;	  /* up to the end of the window */
-	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
+	struct cp_cost cost; /* up to the end of the window */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -91,82 +90,21 @@ static void next_phase(struct session *s, const char *name)
 	phases_begin(s->opts->phases, name);
 }
 
-static uint32_t read_exe(struct strtab *strings, uint32_t pid)
+static void process_seen(void *ctx, struct events *ev, struct event_process *p,
+			 const struct cp_vma *vmas)
 {
-	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
-	ssize_t n = readlink(path, target, sizeof(target));
+	struct session *s = ctx;
 
-	free(path);
-	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
-}
-
-/* A process generation needs its space no more. Room that nobody points to is used again. */
-static void leave_space(struct session *s, struct event_process *p)
-{
-	if (p->left)
-		return;
-	p->left = true;
-	if (spaces__drop(s->spaces, p->space))
-		kernel__unpublish(s->kernel, p->space);
+	processes_seen(&s->processes, ev, p, vmas);
 }
 
 static void process_ended(void *ctx, struct events *ev, struct event_process *p)
 {
 	struct session *s = ctx;
 
-	leave_space(s, p);
+	processes_leave(&s->processes, p);
 	/* in a storm of processes the ring may not run empty for long */
 	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
-}
-
-/* The mappings are those of the generation before: the parent's, or its own in another cgroup. */
-static void share_space(struct session *s, struct event_process *p, struct event_process *before)
-{
-	if (!before)
-		return;
-	p->space = before->space;
-	spaces__hold(s->spaces, p->space);
-	if (p->event.why == CP_PROCESS_CGROUP)
-		leave_space(s, before);
-}
-
-/* Answers the kernel's announcement of a process or of new code in it. */
-static void process_seen(void *ctx, struct events *ev, struct event_process *p,
-			 const struct cp_vma *vmas)
-{
-	struct session *s = ctx;
-	struct event_process *before = events_process(ev, p->event.before);
-	struct cp_range range;
-	struct maps maps;
-	int rc;
-
-	p->cgroup_sid =
-		strtab_add(&ev->strings, cgroups__path(s->cgroups, p->event.cgroup, p->event.tgid));
-	if (p->event.kernel)
-		return;
-	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
-	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
-		share_space(s, p, before);
-		return;
-	}
-	if (before)
-		leave_space(s, before);
-	rc = vma_maps__read(s->vma_maps, (pid_t)p->event.tgid, vmas, p->event.vma_cnt, &maps, NULL);
-	if (rc) { /* gone already: its stacks say so themselves */
-		symbolizer__add_process(s->symbolizer, p->space, (pid_t)p->event.tgid, NULL, NULL);
-		return;
-	}
-	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, &maps, s->symbolizer,
-			     &range, NULL);
-	maps_free(&maps);
-	/* without room for its interpreter a process still has native stacks */
-	if (!rc && range.python &&
-	    kernel__publish_python(s->kernel, p->space,
-				   &spaces__python(s->spaces, p->space)->kernel, NULL))
-		range.python = 0;
-	if (!rc)
-		rc = kernel__publish(s->kernel, p->space, &range, NULL);
-	s->unpublished_cnt += rc != 0;
 }
 
 /* Names of functions are read while the process has them. */
@@ -233,6 +171,7 @@ static int open_kernel(struct session *s, struct err *err)
 	if (rc)
 		return rc;
 	spaces__use(s->spaces, &sizes, rows, blocks, mappings);
+	processes_init(&s->processes, s->kernel, s->spaces, s->symbolizer, s->cgroups);
 	return kernel__listen(s->kernel, take_event, s, err);
 }
 
@@ -315,7 +254,6 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->spaces = spaces__new();
 	s->cgroups = cgroups__new();
 	s->copies = copies__new();
-	s->vma_maps = vma_maps__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
@@ -579,7 +517,7 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 		in.sums = interval_sums__table(s->events.sums);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events +=
-		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
+		s->processes.unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
@@ -609,7 +547,7 @@ void session__close(struct session *s)
 	spaces__free(s->spaces);
 	cgroups__free(s->cgroups);
 	copies__free(s->copies);
-	vma_maps__free(s->vma_maps);
+	processes_fini(&s->processes);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);
