@@ -75,15 +75,23 @@ def off_cpu(p, t):
     return off
 
 
-def check_waits(who, expected, cnts, off, problems, tolerance, late=0, cpu={}):
-    for f, want in expected.items():
+class Waits:
+    """What the stamps say of a function: of the time in its brackets that is not CPU time it was off the CPU."""
+    def __init__(self):
+        self.ns, self.cnt, self.cpu_ns = 0, 0, 0
+        self.unsure_ns = 0  # less is possible: CPU time in brackets that the window cuts, on whichever side of its border
+
+
+def check_waits(who, expected, off, problems, tolerance, late=0):
+    for f, w in expected.items():
+        want = w.ns
         got = off.get(f, {})
         if f == "stopped":
             got = {"stopped": sum(e.get("stopped", 0) for e in off.values())}
         have = sum(got.values())
-        above = have - want - tolerance.cpu_share * cpu.get(f, 0)
-        if max(above, want - have) > tolerance.waits(want, cnts[f]) + late:
-            problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({cnts[f]} waits)")
+        above = have - want - tolerance.cpu_share * w.cpu_ns
+        if max(above, want - w.unsure_ns - have) > tolerance.waits(want, w.cnt) + late:
+            problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({w.cnt} waits, {w.unsure_ns/1e6:.3f} ms unsure)")
         kind = EXPECT_KIND.get(f, "sleep")
         others = {k: v for k, v in got.items() if k in BLOCKED - {kind}}
         runnable = sum(v for k, v in got.items() if k in RUNNABLE)  # all of it where it got no CPU to go to sleep on
@@ -91,22 +99,28 @@ def check_waits(who, expected, cnts, off, problems, tolerance, late=0, cpu={}):
             problems.append(f"{who} {f}: expected state {kind}, got {got}")
 
 
-def expected_waits(p, stamps, tid, expected, cnts, used):
+def expected_waits(p, stamps, tid, expected):
     for f, start, end, cpu in stamps.waits.get(tid, []):
         a, b = max(start, p.start), min(end, p.end)
-        if a < b:
-            add(expected, f, (b - a) - (cpu if (a, b) == (start, end) else 0))
-            add(cnts, f, 1)
-            add(used, f, cpu)
+        if a >= b:
+            continue
+        w = expected.setdefault(f, Waits())
+        w.cnt += 1
+        w.cpu_ns += cpu
+        if (a, b) == (start, end):
+            w.ns += b - a - cpu
+        else:
+            w.ns += b - a
+            w.unsure_ns += min(cpu, b - a)
 
 
 def check_thread(p, t, stamps, problems, tolerance):
     """A thread that lived through the whole window."""
     tid = int(t["tid"])
     late = stamps.late.get(tid, 0)
-    expected, cnts, used = {}, {}, {}
-    expected_waits(p, stamps, tid, expected, cnts, used)
-    check_waits(tid, expected, cnts, off_cpu(p, t), problems, tolerance, late, used)
+    expected = {}
+    expected_waits(p, stamps, tid, expected)
+    check_waits(tid, expected, off_cpu(p, t), problems, tolerance, late)
     points = stamps.cpu.get(tid, [])
     if len(points) < 2:
         return
@@ -126,13 +140,13 @@ def check_thread(p, t, stamps, problems, tolerance):
 
 def check_short_lived(p, threads, stamps, problems, tolerance):
     """Threads born or dead inside the window, together: single waits of some ms are too few to judge by."""
-    expected, cnts, used, off = {}, {}, {}, {}
+    expected, off = {}, {}
     for t in threads:
-        expected_waits(p, stamps, int(t["tid"]), expected, cnts, used)
+        expected_waits(p, stamps, int(t["tid"]), expected)
         for f, kinds in off_cpu(p, t).items():
             for kind, ns in kinds.items():
                 add(off.setdefault(f, {}), kind, ns)
-    check_waits("short-lived", expected, cnts, off, problems, tolerance, cpu=used)
+    check_waits("short-lived", expected, off, problems, tolerance)
 
 
 def check_books(p, t, problems):

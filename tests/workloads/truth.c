@@ -747,6 +747,8 @@ int main(int argc, char **argv)
 		i++;
 	if (i == sizeof(scenarios) / sizeof(scenarios[0]))
 		return 2;
+	/* whoever clears a huge page holds the lock of the address space for long: others would wait without a stamp */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
