@@ -418,9 +418,6 @@ static int check_mode(struct symbolize *c, const struct opt_operands *operands, 
 	c->opts.lines |= c->lines;
 	if (!modes && operands->argc == 1 && c->out_path)
 		return 0;
-	for (int i = 0; !c->demangle && i < operands->argc; i++)
-		if (parse_addr(operands->argv[i], strlen(operands->argv[i]), &addr, err))
-			return err->code;
 	if (modes != 1)
 		return err_set(
 			err, -EINVAL,
@@ -431,6 +428,9 @@ static int check_mode(struct symbolize *c, const struct opt_operands *operands, 
 		return err_set(err, -EINVAL,
 			       "-o goes with a profile; addresses are answered on "
 			       "standard output");
+	for (int i = 0; !c->demangle && i < operands->argc; i++)
+		if (parse_addr(operands->argv[i], strlen(operands->argv[i]), &addr, err))
+			return err->code;
 	return 0;
 }
 
