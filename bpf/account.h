@@ -133,6 +133,33 @@ ACCOUNT_INLINE __u32 account_off_kind(const struct account_switch *sw)
 	return account_blocked_kind(sw->prev_state);
 }
 
+/* What was read of a task that nobody has watched so far, member by member, while it went on. Whether it may be the
+ * middle of a change that no event will tell any more: a thread that has left the run queue and not yet its CPU, or has
+ * got a CPU and is not yet on it; or a delayed dequeue that comes to its end, which takes back the delay before it takes
+ * the thread off the queue. It is then read again; what stays so is so (a thread that was preempted). */
+ACCOUNT_INLINE int account_is_passing(const struct account_switch *sw, int on_cpu)
+{
+	int wants_cpu = sw->on_rq && !sw->sched_delayed;
+
+	return wants_cpu != !!on_cpu;
+}
+
+/* The kind of a thread that was read so. One that is off the queue sleeps, though its CPU has not let it go yet. */
+ACCOUNT_INLINE __u32 account_found_kind(const struct account_switch *sw, int on_cpu)
+{
+	return on_cpu && !account_is_passing(sw, on_cpu) ? ACCOUNT_RUNNING : account_off_kind(sw);
+}
+
+/* What the kernel's account of waiting has inside the window of one wait, which ended at end_ns. It is booked whole
+ * when it ends, so one that is open when the window closes is not in it. */
+ACCOUNT_INLINE __u64 account_waited_ns(const struct account_window *w, __u64 waited_ns,
+				       __u64 end_ns)
+{
+	__u64 inside_ns = end_ns > w->start_ns ? end_ns - w->start_ns : 0;
+
+	return waited_ns < inside_ns ? waited_ns : inside_ns;
+}
+
 /* part of whole, applied to ns: ns * part / whole, in steps of 1 us, or 0.3 ms for wholes of more than a minute,
  * so that the product fits 64 bits up to 2^50 ns (13 days). */
 ACCOUNT_INLINE __u64 account_share_ns(__u64 ns, __u64 part_ns, __u64 whole_ns)

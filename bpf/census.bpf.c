@@ -255,6 +255,7 @@ int cp_census_close(struct bpf_iter__task *ctx)
 		account_close(&t->account, &cp_window, sw.now_ns, &first, &second);
 		if (first.kind == ACCOUNT_RUNNING) {
 			cp_running_done(t, &w, &first);
+			look_at_witness(t, task, sw.now_ns);
 		} else {
 			cp_interval_done(t, &w, &first);
 			cp_interval_done(t, &w, &second);

@@ -32,9 +32,9 @@ int BPF_PROG(cp_cgroup_mkdir, struct cgroup *cgroup, const char *path)
 static __always_inline void watch_newcomer(struct task_struct *task)
 {
 	struct account_switch sw = { .now_ns = bpf_ktime_get_ns() };
-	u32 kind = kind_of(task, &sw);
 	struct cp_process *p;
 	struct cp_thread *t;
+	u32 kind;
 
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -48,6 +48,7 @@ static __always_inline void watch_newcomer(struct task_struct *task)
 	look_at_clocks(t, task, sw.now_ns);
 	if (sw.now_ns >= cp_window.start_ns)
 		t->first_ns = sw.now_ns;
+	kind = kind_of(task, &sw);
 	if (!__sync_val_compare_and_swap(&t->account.kind, ACCOUNT_NONE, kind | ACCOUNT_BY_CENSUS))
 		put_raw(t, CP_RAW_CENSUS, &sw, kind);
 }

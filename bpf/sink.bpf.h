@@ -152,18 +152,6 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 	return 0;
 }
 
-static __always_inline void remember_wait(struct cp_thread *t, const struct account_piece *first,
-					  const struct account_piece *second)
-{
-	const struct account_piece *wait = second->kind ? second : first;
-
-	t->wait_whole_ns = t->wait_kept_ns = 0;
-	if (!wait->kind || account_is_blocked(wait->kind))
-		return;
-	t->wait_whole_ns = wait->whole_ns;
-	t->wait_kept_ns = wait->end_ns - wait->start_ns;
-}
-
 /* Pieces of waiting go where the thread was when it last left a CPU. */
 __weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
 {
@@ -176,7 +164,6 @@ __weak int cp_waiting_done(struct cp_thread *t, struct pieces *p, u32 by_census)
 	w.process = by_census ? t->census_process : t->process;
 	cp_interval_done(t, &w, &p->first);
 	cp_interval_done(t, &w, &p->second);
-	remember_wait(t, &p->first, &p->second);
 	return 0;
 }
 

@@ -76,8 +76,6 @@ struct cp_thread {
 	u64 python_thread;		 /* address of its Python thread state */
 	u32 python_space;		 /* ... in this address space */
 	u32 python_misses;
-	u64 wait_whole_ns,
-		wait_kept_ns; /* last wait for a CPU: length, and its part in the window */
 	struct pieces waits;
 };
 
@@ -235,14 +233,36 @@ static __always_inline void note_viewer(void)
 	cp_viewer_ns = (u64)pid_at_level(pid, cp_viewer_level).ns;
 }
 
-/* What a task is doing that nobody has watched so far. */
+enum {
+	LOOKS_MAX = 256
+};
+
+struct look_ctx {
+	struct task_struct *task;
+	struct account_switch sw;
+	u32 on_cpu;
+};
+
+static long look(u32 i, struct look_ctx *c)
+{
+	struct task_struct *task = c->task;
+
+	c->sw.prev_state = task->__state;
+	c->sw.on_rq = task->on_rq != 0; /* or on its way from one queue to another */
+	if (bpf_core_field_exists(task->se.sched_delayed))
+		c->sw.sched_delayed = task->se.sched_delayed;
+	c->on_cpu = task->on_cpu;
+	return !account_is_passing(&c->sw, (int)c->on_cpu);
+}
+
+/* What a task is doing that nobody has watched so far. From before this on its events must be seen. */
 static __always_inline u32 kind_of(struct task_struct *task, struct account_switch *sw)
 {
-	sw->prev_state = task->__state;
-	sw->on_rq = task->on_rq == 1;
-	if (bpf_core_field_exists(task->se.sched_delayed))
-		sw->sched_delayed = task->se.sched_delayed;
-	return task->on_cpu ? ACCOUNT_RUNNING : account_off_kind(sw);
+	struct look_ctx c = { .task = task, .sw = *sw };
+
+	bpf_loop(LOOKS_MAX, look, &c, 0);
+	*sw = c.sw;
+	return account_found_kind(sw, (int)c.on_cpu);
 }
 
 /* The kernel's own counts at the moment from which a thread is watched. */
@@ -253,6 +273,29 @@ static __always_inline void look_at_clocks(struct cp_thread *t, struct task_stru
 	t->exec_last_ns = t->exec_mark_ns = task->se.sum_exec_runtime;
 	t->delay_last_ns = task->sched_info.run_delay;
 	t->account.since_ns = t->run_since_ns = now_ns;
+}
+
+/* The kernel's own clocks, at the end of a stay on a CPU, or while it goes on (then as old as the last tick); a stay that
+ * began before the window counts in proportion. */
+static __always_inline void look_at_witness(struct cp_thread *t, struct task_struct *task,
+					    u64 now_ns)
+{
+	u64 exec_ns = task->se.sum_exec_runtime, delay_ns = task->sched_info.run_delay;
+	u64 gained_ns = exec_ns - t->exec_last_ns, waited_ns = delay_ns - t->delay_last_ns;
+	u64 whole_ns = now_ns - t->run_since_ns, kept_ns = whole_ns;
+
+	t->exec_last_ns = exec_ns;
+	t->delay_last_ns = delay_ns;
+	if (now_ns <= cp_window.start_ns || t->run_since_ns >= cp_window.end_ns)
+		return;
+	if (t->run_since_ns < cp_window.start_ns)
+		kept_ns = now_ns - cp_window.start_ns;
+	if (now_ns > cp_window.end_ns)
+		kept_ns -= now_ns - cp_window.end_ns;
+	if (kept_ns < whole_ns && whole_ns)
+		gained_ns = account_share_ns(gained_ns, kept_ns, whole_ns);
+	t->exec_ns += gained_ns;
+	t->delay_ns += account_waited_ns(&cp_window, waited_ns, t->run_since_ns);
 }
 
 static __always_inline void identify(struct cp_thread *t, struct task_struct *task)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A profile as a test sees it: the text of "causeprof dump", and what ran when. Shared by the live tests."""
-import os, re, signal, subprocess, sys, tempfile
+import glob, json, os, re, signal, subprocess, sys, tempfile, time
 
 # a runner in the background ignores Ctrl-C, and so would all that it starts
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -62,6 +62,96 @@ def record(out, *args):
     """Runs a capture; returns its Profile."""
     subprocess.run([PROGRAM, "record", "-o", out, "--replace", "--force", "-q", "--no-svg", *args], check=True)
     return Profile(out)
+
+
+def running_ns(p, tids):
+    return sum(num(s, "ns") for s in p.sums if s["kind"] == "running" and p.threads[int(s["thread"])]["tid"] in tids)
+
+
+def stolen_ns():
+    """What the host took of all CPUs, so far."""
+    return int(open("/proc/stat").readline().split()[8]) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+def excess_ns(true_ns, stolen, switches):
+    """How much more running time there may be by the clock than the kernel's run time clock has, and rusage: 1 %; what
+    was stolen, which that clock leaves out; and 30 us a switch, since it is read when a wake-up or the tick asks for a
+    switch, and the thread goes on until then."""
+    return 0.01 * true_ns + stolen + 30e3 * switches
+
+
+def compare_running(what, p, tids, true_ns, stolen):
+    """Running time against rusage: the kernel's account of these threads, which shows whether they are all and no others,
+    and ours. Both are what they ran from birth to death."""
+    threads = [t for t in p.threads.values() if t["tid"] in tids]
+    ours_ns = running_ns(p, tids)
+    kernel_ns = sum(num(t, "kernel_running_ns") for t in threads)
+    switches = sum(num(t, "voluntary_cnt") + num(t, "involuntary_cnt") for t in threads)
+    said = (f"{what} running: {ours_ns / 1e6:.2f} ms, rusage {true_ns / 1e6:.2f} ms ({100 * (ours_ns / true_ns - 1):+.2f} %), the kernel's "
+            f"account of these threads {100 * (kernel_ns / true_ns - 1):+.2f} %, {switches} switches, stolen meanwhile {stolen / 1e6:.0f} ms")
+    return (abs(kernel_ns - true_ns) <= 0.002 * true_ns and
+            -0.01 * true_ns <= ours_ns - true_ns <= excess_ns(true_ns, stolen, switches)), said
+
+
+failed = []  # what was found wrong so far
+
+
+def check(what, ok, detail=""):
+    """Says how one thing that is tested ended; detail tells what was seen instead."""
+    print("ok  " if ok else "FAIL", what, "" if ok else str(detail)[:400], flush=True)
+    if not ok:
+        failed.append(what)
+    return ok
+
+
+def exit_status():
+    return 1 if failed else 0
+
+
+def held_objects():
+    """{(kind, id)} of the programs, maps and links that a process has open."""
+    held = set()
+    for folder in glob.iglob("/proc/[0-9]*/fdinfo"):
+        try:
+            for fd in os.listdir(folder):
+                for m in re.finditer(r"^(prog|map|link)_id:\s*(\d+)", open(f"{folder}/{fd}").read(), re.M):
+                    held.add((m[1], int(m[2])))
+        except OSError:  # it has just ended
+            pass
+    return held
+
+
+def kernel_objects():
+    """Those that no process holds; other captures may run beside a test."""
+    there = set()
+    for kind in ("prog", "map", "link"):
+        r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
+        there |= {(kind, o["id"]) for o in json.loads(r.stdout or "[]") if "id" in o}
+    return there - held_objects()
+
+
+class Leftovers:
+    """What captures leave in the kernel and among the mounts, from now on."""
+
+    def __init__(self):
+        os.environ["PATH"] += ":/usr/sbin"
+        self.objects, self.mounts = kernel_objects(), self.read_mounts()
+
+    @staticmethod
+    def read_mounts():
+        return open("/proc/mounts").read().splitlines()
+
+    def check(self):
+        left = None  # held by nobody however often one looks: the kernel frees a little later, others begin just now
+        for _ in range(50):
+            now = kernel_objects() - self.objects
+            left = now if left is None else left & now
+            if not left:
+                break
+            time.sleep(0.2)
+        check("no program, map or link is left in the kernel", not left, left)
+        more = set(self.read_mounts()) - set(self.mounts)
+        check("no mount is left", not more, more)
 
 
 def need_root():

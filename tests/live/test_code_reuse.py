@@ -8,7 +8,6 @@ from profile import *
 need_root()
 DIR = tempfile.mkdtemp(prefix="causeprof-reuse.")
 CFLAGS = ["-O2", "-g", "-fomit-frame-pointer", "-D_GNU_SOURCE"]
-failed = 0
 
 
 def cc(source, out, *flags):
@@ -24,12 +23,6 @@ def names(p, kinds):
             continue
         out.append((p.processes[int(s["process"])], {f[0] for f in p.frames(s.get("stack"))}, int(s["ns"])))
     return out
-
-
-def check(what, condition, detail=""):
-    global failed
-    print("ok  " if condition else "FAIL", what, detail if not condition else "")
-    failed += not condition
 
 
 def test_exec(*flags):
@@ -105,4 +98,4 @@ test_exec()
 test_exec("-static")
 test_dlopen()
 subprocess.run(["rm", "-rf", DIR])
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())

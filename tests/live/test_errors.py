@@ -8,22 +8,14 @@ need_root()
 DIR = tempfile.mkdtemp(prefix="causeprof-errors.")
 os.chmod(DIR, 0o777)
 target = subprocess.Popen(["sleep", "600"])
-failed = 0
 
 
 def run(*args, **kw):
     return subprocess.run([os.path.abspath(PROGRAM), *args], capture_output=True, text=True, cwd=DIR, **kw)
 
 
-def say(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else detail)
-    failed += not ok
-
-
-def check(what, result, status, *words, files=()):
+def ends(what, result, status, *words, files=()):
     """One line on stderr (after the prediction) that has all the words, the status, and no new file."""
-    global failed
     lines = [l for l in result.stderr.splitlines() if l.startswith("causeprof: ")]  # the rest is talk
     problems = []
     if result.returncode != status:
@@ -36,8 +28,7 @@ def check(what, result, status, *words, files=()):
         problems.append(f"left behind: {left}")
         for f in left:
             os.unlink(os.path.join(DIR, f))
-    print("ok  " if not problems else "FAIL", what, *problems)
-    failed += bool(problems)
+    check(what, not problems, "; ".join(problems))
 
 
 def privately(script, *args):
@@ -50,14 +41,14 @@ def without_types():
     """The kernel's types out of sight: an empty file and an empty folder in their place."""
     for what, hide in (("empty", "mount --bind /dev/null /sys/kernel/btf/vmlinux"), ("none", "mount -t tmpfs none /sys/kernel/btf")):
         if what == "none":
-            check("no BTF, --btf given", privately(f"cat /sys/kernel/btf/vmlinux > types; {hide}", *T, "--duration", "0.1", "--btf", "types"), 1,
+            ends("no BTF, --btf given", privately(f"cat /sys/kernel/btf/vmlinux > types; {hide}", *T, "--duration", "0.1", "--btf", "types"), 1,
                   "no BTF", "--btf does not", files=["types"])
-            check("its own types by --btf", run(*T, "--duration", "0.1", "-f", "--btf", "types"), 0, files=["types"])
+            ends("its own types by --btf", run(*T, "--duration", "0.1", "-f", "--btf", "types"), 0, files=["types"])
             os.unlink(os.path.join(DIR, "types"))
-        check(f"no BTF, {what}", privately(hide, *T, "--duration", "0.1"), 1, "no BTF", "/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF")
+        ends(f"no BTF, {what}", privately(hide, *T, "--duration", "0.1"), 1, "no BTF", "/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF")
         r = privately(hide, "doctor")
         lines = [l for l in r.stdout.splitlines() if l.startswith("BTF ") and "missing" in l]
-        say(f"no BTF, {what}: the doctor tells it", r.returncode == 1 and len(lines) == 1, r)
+        check(f"no BTF, {what}: the doctor tells it", r.returncode == 1 and len(lines) == 1, r)
 
 
 def small_disk(free_kb, *args):
@@ -78,14 +69,14 @@ def small_disk(free_kb, *args):
 
 def full_disks():
     r, left = small_disk(0, "-o", "disk/x.cprof")
-    check("a full disk", r, 1, "disk/x.cprof", "No space left")
-    say("... and nothing is left on it", left == [], left)
+    ends("a full disk", r, 1, "disk/x.cprof", "No space left")
+    check("... and nothing is left on it", left == [], left)
     r, left = small_disk(16, "-o", "disk/x.cprof")
-    check("a disk that has room for the profile, not the picture", r, 1, "disk/x.svg", "No space left")
-    say("... and the profile is whole", left == ["x.cprof"], left)
+    ends("a disk that has room for the profile, not the picture", r, 1, "disk/x.svg", "No space left")
+    check("... and the profile is whole", left == ["x.cprof"], left)
     r = privately("mkdir -p disk; mount -t tmpfs -o ro none disk", *T, "--duration", "0.1", "-o", "disk/x.cprof")
     os.rmdir(os.path.join(DIR, "disk"))
-    check("a read-only disk", r, 1, "disk/x.cprof", "Read-only")
+    ends("a read-only disk", r, 1, "disk/x.cprof", "Read-only")
 
 
 def damaged(data):
@@ -98,14 +89,14 @@ def damaged(data):
         put("bad.cprof", bad)
         for verb in (["report"], ["fold"], ["flame"], ["dump"], ["export", "--format=speedscope"], ["merge", "-o", "m.cprof", "good.cprof"],
                      ["diff", "good.cprof"], ["symbolize", "-o", "m.cprof"]):
-            check(f"{verb[0]}: a profile that is {name}", run(*verb, "bad.cprof"), 1, "bad.cprof", files=["good.cprof", "bad.cprof"])
+            ends(f"{verb[0]}: a profile that is {name}", run(*verb, "bad.cprof"), 1, "bad.cprof", files=["good.cprof", "bad.cprof"])
     unseen = []
     for at in range(8, len(data), max(len(data) // 50, 1)):
         put("bad.cprof", data[:at] + bytes([data[at] ^ 16]) + data[at + 1:])
         r = run("report", "bad.cprof")
         if r.returncode != 1 or len(r.stderr.splitlines()) != 1 or "bad.cprof" not in r.stderr:
             unseen.append((at, r.returncode, r.stderr))
-    say("report: a flipped bit anywhere behind the magic number", not unseen, unseen)
+    check("report: a flipped bit anywhere behind the magic number", not unseen, unseen)
     for name in ("good.cprof", "bad.cprof"):
         os.unlink(os.path.join(DIR, name))
 
@@ -113,40 +104,38 @@ def damaged(data):
 def nothing_left_over():
     """A filter that leaves nothing says which it was, and what there is."""
     r = run(*T, "--duration", "0.1", "-f", "-m", "10h")
-    say("what -m drops is told", r.stdout.strip().splitlines() == ["sleep;[filtered] 100000"] and r.returncode == 0, r)
+    check("what -m drops is told", r.stdout.strip().splitlines() == ["sleep;[filtered] 100000"] and r.returncode == 0, r)
     r = run(*T, "--duration", "0.1", "-f", "--kinds=running")
-    say("no time of the chosen kinds: told which there are", r.returncode == 0 and not r.stdout and "chosen kinds" in r.stderr
+    check("no time of the chosen kinds: told which there are", r.returncode == 0 and not r.stdout and "chosen kinds" in r.stderr
         and "sleep 100 ms" in r.stderr, r)
 
 
 T = ["-p", str(target.pid), "--force"]
 try:
-    check("no such process", run("-p", "2147483646", "--duration", "0.1"), 1, "no process 2147483646")
-    check("no such thread", run("-t", "2147483646", "--duration", "0.1"), 1, "no thread 2147483646")
-    check("nothing to watch", run("record"), 2, "-p PID")
+    ends("no such process", run("-p", "2147483646", "--duration", "0.1"), 1, "no process 2147483646")
+    ends("no such thread", run("-t", "2147483646", "--duration", "0.1"), 1, "no thread 2147483646")
+    ends("nothing to watch", run("record"), 2, "-p PID")
     for text in ("0", "-1", "12abc", "1e9", "nan", "inf", ""):
-        check(f"duration {text!r}", run(*T, f"--duration={text}"), 2, "duration" if text != "1e9" else "7 days")
-    check("duration operand", run(*T, "12abc"), 2, "12abc")
-    check("unknown option", run(*T, "--bogus"), 2, "--bogus")
-    check("bad state", run(*T, "--state", "Q"), 2, "--state")
-    check("-m over -M", run(*T, "-m", "10", "-M", "5"), 2, "-M")
-    check("label without =", run(*T, "--label", "x"), 2, "KEY=VALUE")
-    check("unwritable folder", run(*T, "--duration", "0.1", "-o", "/proc/x.cprof"), 1, "/proc/x.cprof")
-    check("no folder", run(*T, "--duration", "0.1", "-o", "no/x.cprof"), 1, "no/x.cprof")
-    check("full disk", run(*T, "--duration", "0.1", "--no-svg", "-o", "/dev/full"), 1, "/dev/full", "No space left")
+        ends(f"duration {text!r}", run(*T, f"--duration={text}"), 2, "duration" if text != "1e9" else "7 days")
+    ends("duration operand", run(*T, "12abc"), 2, "12abc")
+    ends("unknown option", run(*T, "--bogus"), 2, "--bogus")
+    ends("bad state", run(*T, "--state", "Q"), 2, "--state")
+    ends("-m over -M", run(*T, "-m", "10", "-M", "5"), 2, "-M")
+    ends("label without =", run(*T, "--label", "x"), 2, "KEY=VALUE")
+    ends("unwritable folder", run(*T, "--duration", "0.1", "-o", "/proc/x.cprof"), 1, "/proc/x.cprof")
+    ends("no folder", run(*T, "--duration", "0.1", "-o", "no/x.cprof"), 1, "no/x.cprof")
+    ends("full disk", run(*T, "--duration", "0.1", "--no-svg", "-o", "/dev/full"), 1, "/dev/full", "No space left")
     r = run(*T, "--duration", "0.1", "-o", "x.cprof", "--no-svg", "--raw-events", "no/x")
-    check("no folder for raw events", r, 1, "no/x")
-    if "predicted cost" in r.stderr:
-        print("FAIL raw events: told only after the capture")
-        failed += 1
-    check("types of something else", run(*T, "--duration", "0.1", "--btf", "/etc/passwd"), 1, "--btf", "/etc/passwd")
+    ends("no folder for raw events", r, 1, "no/x")
+    check("... told before the capture", "predicted cost" not in r.stderr)
+    ends("types of something else", run(*T, "--duration", "0.1", "--btf", "/etc/passwd"), 1, "--btf", "/etc/passwd")
     open(os.path.join(DIR, "there.cprof"), "w").close()
-    check("output exists", run(*T, "--duration", "0.1", "-o", "there.cprof"), 1, "there.cprof exists", files=["there.cprof"])
+    ends("output exists", run(*T, "--duration", "0.1", "-o", "there.cprof"), 1, "there.cprof exists", files=["there.cprof"])
     os.unlink(os.path.join(DIR, "there.cprof"))
     open(os.path.join(DIR, "there.svg"), "w").close()
-    check("picture exists", run(*T, "--duration", "20", "-o", "there.cprof"), 1, "there.svg exists", files=["there.svg"])
+    ends("picture exists", run(*T, "--duration", "20", "-o", "there.cprof"), 1, "there.svg exists", files=["there.svg"])
     os.unlink(os.path.join(DIR, "there.svg"))
-    check("a file limit", run(*T, "--duration", "0.1", "-o", "x.cprof",
+    ends("a file limit", run(*T, "--duration", "0.1", "-o", "x.cprof",
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))), 1, "x.cprof")
 
     def drop():
@@ -154,13 +143,13 @@ try:
         os.setgid(65534)
         os.setuid(65534)
     own = subprocess.Popen(["sleep", "60"], preexec_fn=drop)
-    check("not root", run("-p", str(own.pid), "--duration", "0.1", preexec_fn=drop), 1, "root", "CAP_BPF")
+    ends("not root", run("-p", str(own.pid), "--duration", "0.1", preexec_fn=drop), 1, "root", "CAP_BPF")
     own.kill(); own.wait()
 
     # locked memory that cannot be raised: fine with memory cgroups
     r = run(*T, "--duration", "0.1", "-o", "x.cprof", "--no-svg",
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536)))
-    check("RLIMIT_MEMLOCK", r, 0, files=["x.cprof"])
+    ends("RLIMIT_MEMLOCK", r, 0, files=["x.cprof"])
     data = open(os.path.join(DIR, "x.cprof"), "rb").read()
     os.unlink(os.path.join(DIR, "x.cprof"))
     damaged(data)
@@ -177,8 +166,7 @@ try:
     p = Profile(os.path.join(DIR, "gone.cprof"))
     died = [t for t in p.threads.values() if "died" in t.get("flags", "")]
     ok = code == 0 and len(died) == 1 and p.end - p.start < 50e9
-    print("ok  " if ok else "FAIL", "target gone in the middle", code, died, (p.end - p.start) / 1e9)
-    failed += not ok
+    check("target gone in the middle", ok, (code, died, (p.end - p.start) / 1e9))
     os.unlink(os.path.join(DIR, "gone.cprof"))
 
     # two at once
@@ -187,17 +175,14 @@ try:
     codes = [t.wait() for t in two]
     sums = [Profile(os.path.join(DIR, f"{i}.cprof")).sums for i in (1, 2)]
     ok = codes == [0, 0] and all(sum(int(s["ns"]) for s in each) == 300000000 for each in sums)
-    print("ok  " if ok else "FAIL", "two captures at once", codes)
-    failed += not ok
+    check("two captures at once", ok, codes)
     for i in (1, 2):
         os.unlink(os.path.join(DIR, f"{i}.cprof"))
 
     nothing_left_over()
-    alive = target.poll() is None
-    print("ok  " if alive else "FAIL", "the target lives")
-    failed += not alive
+    check("the target lives", target.poll() is None)
 finally:
     target.kill()
     target.wait()
     subprocess.run(["rm", "-rf", DIR])
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())

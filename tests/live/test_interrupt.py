@@ -11,13 +11,6 @@ PROGRAM_PATH = os.path.abspath(PROGRAM)
 DEBUG = tempfile.mkdtemp(prefix="causeprof-interrupt-debug.")
 DIR = tempfile.mkdtemp(prefix="causeprof-interrupt.")
 OUT = os.path.join(DIR, "x.cprof")
-failed = 0
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else detail)
-    failed += not ok
 
 
 class SilentServer:
@@ -146,7 +139,7 @@ def main():
         target.wait()
         shutil.rmtree(DIR)
         shutil.rmtree(DEBUG)
-    return 1 if failed else 0
+    return exit_status()
 
 
 sys.exit(main())

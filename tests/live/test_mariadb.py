@@ -14,13 +14,6 @@ for tool in ("mariadbd", "sysbench"):
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 3
 DIR = tempfile.mkdtemp(prefix="causeprof-mariadb.")
 DB = os.path.join(DIR, "db")
-failed = 0
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, detail)
-    failed += not ok
 
 
 def scripts_mariadb(*args, **kw):
@@ -65,11 +58,11 @@ try:
     lost = {k: v for k, v in p.loss.items() if k not in ("wake-up not seen", "switch unseen")}
     check("nothing lost", not lost, lost)
     share, total, stops = share_to_root(p)
-    check("stacks reach the root", share >= 0.999, f"{share:.4%} of {total} stacks {stops}")
+    check(f"stacks reach the root: {share:.4%} of {total}", share >= 0.999, stops)
     kernel = [f for s in p.sums for f in p.frames(s.get("stack")) if f[2] == "kernel" and f[0].startswith("[")]
     check("every kernel frame has a name", not kernel, kernel[:3])
     memory = num(p.header, "peak_rss_bytes") + num(p.header, "map_bytes")
-    check("memory", memory <= 200 << 20, f"{memory / 2**20:.1f} MiB")
+    check(f"memory: {memory / 2**20:.1f} MiB", memory <= 200 << 20)
     check("the server answers", subprocess.run(["scripts/mariadb", "ping", DB]).returncode == 0)
     print(f"     {len(seen)} threads, {num(p.header, 'target_switch_cnt') / SECONDS:.0f} switches/s, "
           f"{num(p.header, 'attach_ns') / 1e6:.0f} ms to the open window, "
@@ -90,10 +83,10 @@ try:
     code = c.wait(60)
     lossy = Profile(os.path.join(DIR, "lossy.cprof"))
     ns = sum(num(v, "ns") for v in lossy.loss.values() if v.get("ns", "").isdigit())
-    check("a stopped reader: status 3 with --strict, loss in ns", code == 3 and ns > 0, f"status {code}, {lossy.loss}")
+    check(f"a stopped reader: status 3 with --strict, {ns} ns lost", code == 3 and ns > 0, (code, lossy.loss))
     load.terminate()
     load.wait()
 finally:
     subprocess.run(["scripts/mariadb", "stop", DB], stderr=subprocess.DEVNULL)
     shutil.rmtree(DIR, ignore_errors=True)
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())

@@ -9,13 +9,6 @@ from profile import *
 WORK = "tests/workloads/python_waits.py"
 EVAL = "_PyEval_EvalFrameDefault"
 FRAMES_MAX = 128
-failed = 0
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else detail, flush=True)
-    failed += not ok
 
 
 def pythons():
@@ -228,7 +221,7 @@ def main():
             test_lies(folder)
     finally:
         shutil.rmtree(folder)
-    return 1 if failed else 0
+    return exit_status()
 
 
 if __name__ == "__main__":

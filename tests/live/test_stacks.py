@@ -10,13 +10,6 @@ if not shutil.which("gdb"):
     print("gdb is not installed")
     sys.exit(77)
 DIR = tempfile.mkdtemp(prefix="causeprof-stacks.")
-failed = 0
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else detail)
-    failed += not ok
 
 
 def build(source, out, *flags):
@@ -111,4 +104,4 @@ for kind in (["pie", "-fPIE", "-pie"], ["static", "-static", "-fno-pie", "-no-pi
             break
 test_noreturn()
 shutil.rmtree(DIR)
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())

@@ -7,14 +7,7 @@ from profile import *
 
 need_root()
 DIR = tempfile.mkdtemp(prefix="causeprof-kinds.")
-failed = 0
 named = []
-
-
-def check(what, ok, detail=""):
-    global failed
-    print("ok  " if ok else "FAIL", what, "" if ok else detail)
-    failed += not ok
 
 
 def is_kernel(pid):
@@ -72,4 +65,4 @@ finally:
     target.kill()
     target.wait()
     subprocess.run(["rm", "-rf", DIR])
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())

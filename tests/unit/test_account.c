@@ -124,6 +124,59 @@ static void test_states(void **state)
 	assert_int_equal(kind_after(0x80, 0, 0, 0), ACCOUNT_DEAD);
 }
 
+static struct account_switch task_of(uint32_t state, uint8_t on_rq, uint8_t delayed)
+{
+	return (struct account_switch){ .prev_state = state,
+					.on_rq = on_rq,
+					.sched_delayed = delayed };
+}
+
+/* What the census reads of a task that goes on meanwhile. */
+static void test_found(void **state)
+{
+	static const struct {
+		uint32_t state;
+		uint8_t on_rq, delayed;
+		int on_cpu, passing;
+		uint32_t kind;
+	} cases[] = {
+		{ 0, 1, 0, 1, 0, ACCOUNT_RUNNING },
+		{ 1, 1, 0, 1, 0, ACCOUNT_RUNNING }, /* about to sleep: its switch will tell */
+		{ 1, 0, 0, 0, 0, ACCOUNT_SLEEP },
+		{ 1, 1, 1, 0, 0, ACCOUNT_SLEEP }, /* delayed dequeue */
+		{ 2, 0, 0, 0, 0, ACCOUNT_DISK },
+		/* off the queue and not off its CPU: its switch may be over */
+		{ 1, 0, 0, 1, 1, ACCOUNT_SLEEP },
+		{ 1, 1, 1, 1, 1, ACCOUNT_SLEEP },
+		/* a delayed dequeue that ends just now, or a thread that was preempted before it slept */
+		{ 1, 1, 0, 0, 1, ACCOUNT_PREEMPTED },
+		/* it waits for a CPU, or is about to be on one: its switch may be over */
+		{ 0, 1, 0, 0, 1, ACCOUNT_PREEMPTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct account_switch sw =
+			task_of(cases[i].state, cases[i].on_rq, cases[i].delayed);
+
+		assert_int_equal(account_is_passing(&sw, cases[i].on_cpu), cases[i].passing);
+		assert_int_equal(account_found_kind(&sw, cases[i].on_cpu), cases[i].kind);
+	}
+}
+
+/* Of a wait that the kernel books whole, what lies after the window's opening. */
+static void test_waited(void **state)
+{
+	const struct account_window w = { 2000, 3000 };
+
+	(void)state;
+	assert_int_equal(account_waited_ns(&w, 300, 2500), 300);
+	assert_int_equal(account_waited_ns(&w, 1900, 2500),
+			 500); /* longer than anybody watched it */
+	assert_int_equal(account_waited_ns(&w, 300, 2000), 0);
+	assert_int_equal(account_waited_ns(&w, 300, 1500), 0);
+}
+
 static void test_window(void **state)
 {
 	const struct account_window w = { 2000, 3000 };
@@ -427,6 +480,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_early_wakeup_is_cleared),
 		cmocka_unit_test(test_preempted_is_never_blocked),
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_waited),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_edges_of_window),
 		cmocka_unit_test(test_in_window),

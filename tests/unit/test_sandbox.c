@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -473,6 +474,7 @@ static void test_stop(void **state)
 	};
 	struct sandbox_reply reply;
 	struct err err = { 0 };
+	struct timespec start, end;
 	int ends[2];
 
 	assert_int_equal(pipe(ends), 0);
@@ -482,7 +484,10 @@ static void test_stop(void **state)
 		usleep(200000);
 		_exit(write(ends[1], "x", 1) != 1);
 	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -ECANCELED);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_in_range(end.tv_sec - start.tv_sec, 0, lazy.wall_ms / 1000 / 2);
 	assert_null(reply.data);
 	req.kind = ECHO;
 	assert_int_equal(sandbox_run(*state, &req, &reply, &err), -ECANCELED);

@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/spaces.h"
 
@@ -50,7 +52,13 @@ static void tear_down(struct setup *u)
 
 static int publish(struct setup *u, uint32_t number, struct cp_range *range)
 {
-	return spaces__publish(u->spaces, number, getpid(), u->sym, range, NULL);
+	struct maps maps;
+	int rc;
+
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	rc = spaces__publish(u->spaces, number, getpid(), &maps, u->sym, range, NULL);
+	maps_free(&maps);
+	return rc;
 }
 
 static uint32_t with_rows(const struct setup *u, const struct cp_range *range)
@@ -60,6 +68,19 @@ static uint32_t with_rows(const struct setup *u, const struct cp_range *range)
 	for (uint32_t i = 0; i < range->mapping_cnt; i++)
 		cnt += !!u->mappings[range->mapping + i].row_cnt;
 	return cnt;
+}
+
+/* All rows that the range's mappings point to. */
+static uint64_t hash_of_rows(const struct setup *u, const struct cp_range *range)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < range->mapping_cnt; i++) {
+		const struct cp_mapping *m = &u->mappings[range->mapping + i];
+
+		hash = hash_u64(hash ^ hash_bytes(u->rows + m->row, m->row_cnt * sizeof(*u->rows)));
+	}
+	return hash;
 }
 
 /* However few rows fit, the process has all of its mappings, and those of the files that fit have rows. */
@@ -136,12 +157,14 @@ static void *load_copy(const void *address)
 	return lib;
 }
 
-/* Rows that no living space points to make room for others. */
+/* Rows that no living space points to make room for others, and no other rows do. */
 static void test_files_evicted(void **state)
 {
 	struct setup u = set_up(1 << 20, 256);
-	struct cp_range range;
-	uint32_t row_cnt = 1 << 10, cnt, number = 1;
+	struct cp_range range, held;
+	uint32_t row_cnt = 1 << 10, cnt, number = 2;
+	uint64_t hash;
+	void *lib;
 
 	(void)state;
 	assert_int_equal(publish(&u, 1, &range), 0);
@@ -150,9 +173,12 @@ static void test_files_evicted(void **state)
 		row_cnt *= 2;
 	tear_down(&u);
 	u = set_up(row_cnt, 256);
+	lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
+	assert_int_equal(publish(&u, 1, &held), 0);
+	hash = hash_of_rows(&u, &held);
+	dlclose(lib); /* but the space lives on */
 	while (number < 1000 && spaces__stats(u.spaces).files.evicted_file_cnt < 3) {
-		void *lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
-
+		lib = load_copy((void *)(uintptr_t)_cmocka_run_group_tests);
 		assert_int_equal(publish(&u, number, &range), 0);
 		assert_int_equal(spaces__stats(u.spaces).no_room_cnt, 0);
 		assert_int_equal(with_rows(&u, &range), cnt + 1);
@@ -160,6 +186,7 @@ static void test_files_evicted(void **state)
 		spaces__drop(u.spaces, number++);
 	}
 	assert_true(spaces__stats(u.spaces).files.evicted_file_cnt >= 3);
+	assert_int_equal(hash_of_rows(&u, &held), hash);
 	/* what was thrown away comes back */
 	for (int i = 0; i < 2; i++, number++) {
 		assert_int_equal(publish(&u, number, &range), 0);
@@ -169,12 +196,48 @@ static void test_files_evicted(void **state)
 	tear_down(&u);
 }
 
+static pid_t gone(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+/* A process that is gone has the rows of the files that others mapped, and its vdso's. */
+static void test_process_gone(void **state)
+{
+	struct setup u = set_up(1 << 20, 256);
+	struct cp_range range, of_gone;
+	struct maps maps;
+
+	(void)state;
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	assert_int_equal(spaces__publish(u.spaces, 1, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_true(with_rows(&u, &of_gone) <= 1);
+	assert_int_equal(publish(&u, 2, &range), 0);
+	assert_true(with_rows(&u, &range) >= 3);
+	assert_int_equal(spaces__publish(u.spaces, 3, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_int_equal(with_rows(&u, &of_gone), with_rows(&u, &range));
+	for (uint32_t i = 0; i < range.mapping_cnt; i++) {
+		const struct cp_mapping *a = &u.mappings[range.mapping + i];
+
+		assert_memory_equal(a, &u.mappings[of_gone.mapping + i], sizeof(*a));
+		assert_int_equal(a->start >> 63, 0); /* not the vsyscall page */
+	}
+	maps_free(&maps);
+	tear_down(&u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_without_room),
 		cmocka_unit_test(test_mappings_used_again),
 		cmocka_unit_test(test_files_evicted),
+		cmocka_unit_test(test_process_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
