@@ -8,24 +8,27 @@ import test_truth
 from profile import *
 
 LATE_S = 0.05
-HELD = "Temporary breakpoint 2,"
-BORDERS = [("begins", "w->start_ns != ~0UL", ["--duration", "0.3"]), ("ends", "w->end_ns != ~0UL", [])]
+# the function that runs when the program may be held up at its next border, and options
+BORDERS = [("begins", "session__run", ["--duration", "0.3"]), ("ends", "poll", [])]
 
 
 def children(pid):
     return [int(x) for x in open(f"/proc/{pid}/task/{pid}/children").read().split()]
 
 
-def capture(path, target, condition, options):
-    """What gdb said of a capture that it holds up where the condition is met first; without a duration it is interrupted."""
-    commands = ["handle SIGINT nostop noprint pass", "tbreak session__run", f"tbreak kernel__set_window if {condition}", "run", "continue",
-                f"shell sleep {LATE_S}", "continue"]
+def capture(path, target, function, options):
+    """What gdb said of a capture that it holds up at the first border after a function; without a duration it is interrupted. gdb
+    must not stop there before: what it takes to look at a condition would make the program late again and again."""
+    commands = ["handle SIGINT nostop noprint pass", "tbreak session__run", "run"]
+    if function != "session__run":
+        commands += [f"tbreak {function}", "continue"]
+    commands += ["tbreak kernel__set_window", "continue", f"shell sleep {LATE_S}", "continue"]
     gdb = subprocess.Popen(["gdb", "-q", "-nx", "-batch", *(x for c in commands for x in ("-ex", c)), "--args", PROGRAM, "record", "-o", path,
                             "-p", str(target), "--per-thread", "--no-svg", "-q", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     said = ""
     for line in gdb.stdout:
         said += line
-        if not options and "Temporary breakpoint 1," in line:
+        if not options and "Temporary breakpoint 2," in line:
             time.sleep(0.3)
             for pid in children(gdb.pid):
                 os.kill(pid, signal.SIGINT)
@@ -39,14 +42,14 @@ def main():
         print("gdb is not installed")
         sys.exit(77)
     folder, failed = tempfile.mkdtemp(prefix="causeprof-window."), 0
-    for name, condition, options in BORDERS:
+    for name, function, options in BORDERS:
         path, problems = os.path.join(folder, name), []
         work = subprocess.Popen([f"{WORKLOADS}/truth", "ladder", os.path.join(folder, "stamps")])
         time.sleep(0.3)
-        said = capture(path, work.pid, condition, options)
+        said = capture(path, work.pid, function, options)
         work.terminate()
         work.wait()
-        if HELD not in said or not os.path.exists(path):
+        if ", kernel__set_window" not in said or not os.path.exists(path):
             problems.append("gdb did not hold it up: " + said)
         else:
             p = Profile(path)

@@ -223,12 +223,14 @@ def rules_of(raw, p):
 
 
 def print_rules(rows):
+    def line(kernel, scenario, hook, cells):
+        print(f"  {kernel:6} {scenario:10} {hook:6}", *(f"{c:>{len(r)}}" for c, r in zip(cells, RULES)), sep="  ")
     print("\nrules that depend on the kernel, and how often each was needed:")
-    print(f"  {'kernel':7} {'workload':11} {'hook':7}", *(f"{r:>17}" for r in RULES))
+    line("kernel", "workload", "hook", RULES)
     for kernel, scenario, hook, n in rows:
-        print(f"  {kernel:7} {scenario:11} {hook:7}", *(f"{n[r]:17}" for r in RULES))
+        line(kernel, scenario, hook, n.values())
     for kernel in dict.fromkeys(r[0] for r in rows):
-        print(f"  {kernel:7} {'all':11} {'':7}", *(f"{sum(n[r] for k, _, _, n in rows if k == kernel):17}" for r in RULES))
+        line(kernel, "all", "", [sum(n[r] for k, _, _, n in rows if k == kernel) for r in RULES])
 
 
 def check_rules(rows):
