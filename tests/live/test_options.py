@@ -116,7 +116,7 @@ def sleepers(pid):
 try:
     with Workload("truth", "ladder", "/dev/null") as pid:
         by_duration(pid)
-    with Workload("truth", "ladder", "/dev/null") as pid:  # each lives for a minute
+    with Workload("truth", "ladder", "/dev/null") as pid:
         window(pid)
     with Workload("truth", "disk", "/dev/null") as pid:
         by_state(pid)
