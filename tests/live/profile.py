@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A profile as a test sees it: the text of "causeprof dump", and what ran when. Shared by the live tests."""
-import json, os, re, signal, subprocess, sys, tempfile, time
+import glob, json, os, re, signal, subprocess, sys, tempfile, time
 
 # a runner in the background ignores Ctrl-C, and so would all that it starts
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,15 +108,26 @@ def exit_status():
     return 1 if failed else 0
 
 
+def held_by_processes():
+    """{(kind, id)} of the programs, maps and links that a file descriptor refers to, by /proc: not every bpftool can tell."""
+    held = set()
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        try:
+            held.update((k, int(n)) for k, n in re.findall(r"^(prog|map|link)_id:\s+(\d+)$", open(path).read(), re.M))
+        except OSError:
+            pass
+    return held
+
+
 def kernel_objects():
-    """Programs, maps and links that no process holds; other captures may run beside a test."""
-    left = set()
-    for kind in ("prog", "map", "link"):
-        r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
-        for o in json.loads(r.stdout or "[]"):
-            if "id" in o and not o.get("pids"):
-                left.add((kind, o["id"], o.get("name", "")))
-    return left
+    """Programs, maps and links that no process holds, itself or through a program; other captures may run beside a test."""
+    said = {kind: json.loads(subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True).stdout or "[]")
+            for kind in ("link", "prog", "map")}
+    held = held_by_processes()
+    for prog in said["prog"]:
+        if ("prog", prog["id"]) in held:
+            held.update(("map", m) for m in prog.get("map_ids", []))
+    return {(kind, o["id"], o.get("name", "")) for kind in said for o in said[kind] if "id" in o and (kind, o["id"]) not in held}
 
 
 class Leftovers:
