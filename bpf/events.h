@@ -12,6 +12,9 @@ enum {
 	CP_FRAMES_MAX = 127, /* of each half of a stack */
 	CP_COMM_BYTES = 16,
 	CP_CGROUP_PATH_BYTES = 512,
+	CP_COPY_MAX_BYTES = 16 << 10, /* of a user stack */
+	CP_REG_CNT = 17,
+	CP_VMAS_MAX = 64, /* executable mappings in an announcement */
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -29,6 +32,7 @@ enum cp_event_kind {
 	CP_EVENT_CGROUP = 6,   /* a cgroup was made */
 	CP_EVENT_MOVED = 7,    /* a process came into a watched cgroup: its threads want a census */
 	CP_EVENT_END = 8,      /* the last of a process */
+	CP_EVENT_COPY = 9,     /* a stack to be walked in user space */
 };
 
 /* Leaf first; kernel_cnt kernel frames, then user_cnt user frames, then python_cnt struct cp_python_frame. */
@@ -54,6 +58,23 @@ enum cp_stop {
 	CP_STOP_NO_ROWS = 11,
 	CP_STOP_RUNNING = 12,
 	CP_STOP_IO_WORKER = 13,
+	CP_STOP_COPY_SHORT = 17,
+	CP_STOP_EXITING = 18,
+	CP_STOP_EXEC = 19,
+};
+
+/* A stack whose process has no unwind rows in the kernel yet. kernel_cnt kernel frames follow, leaf first, then
+ * stack_bytes of the user stack from rsp on. */
+struct cp_event_copy {
+	__u8 event;
+	__u8 stop; /* why it was not walked: how it ends if user space cannot walk it either */
+	__u8 kernel_cnt;
+	__u8 pad;
+	__u32 id;
+	__u32 process;
+	__u32 stack_bytes;
+	__u64 regs[CP_REG_CNT]; /* by DWARF number; the last one is rip */
+	__u64 words[];
 };
 
 struct cp_event_thread {
@@ -92,6 +113,17 @@ enum cp_process_why {
 	CP_PROCESS_CGROUP = 5, /* it was moved; its mappings are those of before */
 };
 
+/* An executable mapping. */
+struct cp_vma {
+	__u64 start, end;
+	__u64 off_bytes; /* of start in the file */
+	__u64 inode;	 /* 0 = no file; this and the device as /proc/PID/maps has them */
+	__u32 dev_major, dev_minor;
+	__u32 vdso;
+	__u32 pad;
+};
+
+/* vma_cnt struct cp_vma follow, by address: what it mapped at time_ns; 0: not known, or those of before. */
 struct cp_event_process {
 	__u8 event;
 	__u8 why; /* enum cp_process_why */
@@ -107,6 +139,8 @@ struct cp_event_process {
 	__u64 time_ns;	/* when this generation began */
 	__u64 cgroup;	/* the number of its cgroup (v2) */
 	char comm[CP_COMM_BYTES];
+	__u32 vma_cnt;
+	__u32 pad2;
 };
 
 struct cp_event_end {
@@ -238,6 +272,7 @@ struct cp_config {
 	__u32 user_threads;    /* of these only threads of processes */
 	__u32 kernel_threads;  /* ... or only the kernel's own */
 	__u32 cgroups;	       /* threads in the cgroups of cp_cgroups, or below them */
+	__u32 whole_processes; /* no -t: all threads of a watched process are watched */
 	__u32 sums, intervals; /* the sinks; both to compare them */
 	__u32 per_thread;
 	__u32 user_stacks, kernel_stacks;
@@ -287,8 +322,10 @@ struct cp_cost {
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct cp_event_stack) == 48, "wire format");
+_Static_assert(sizeof(struct cp_event_copy) == 152, "wire format");
 _Static_assert(sizeof(struct cp_event_thread) == 128, "wire format");
-_Static_assert(sizeof(struct cp_event_process) == 72, "wire format");
+_Static_assert(sizeof(struct cp_vma) == 48, "wire format");
+_Static_assert(sizeof(struct cp_event_process) == 80, "wire format");
 _Static_assert(sizeof(struct cp_event_end) == 8, "wire format");
 _Static_assert(sizeof(struct cp_event_cgroup) == 528, "wire format");
 _Static_assert(sizeof(struct cp_event_interval) == 40, "wire format");

@@ -5,6 +5,7 @@
 
 #include "bpf/cgroup.bpf.h"
 #include "bpf/state.bpf.h"
+#include "bpf/vmas.bpf.h"
 
 #define CLONE_VM     0x00000100
 #define CLONE_THREAD 0x00010000
@@ -14,6 +15,12 @@ static __always_inline struct cp_process *process_of(struct task_struct *task)
 	u32 tgid = task->tgid;
 
 	return bpf_map_lookup_elem(&cp_processes, &tgid);
+}
+
+/* What comes after the window is nobody's business. */
+static __always_inline bool window_over(void)
+{
+	return bpf_ktime_get_ns() >= cp_window.end_ns;
 }
 
 /* Children of a watched process are watched, in a cgroup those that are born there. With -t only the named
@@ -34,22 +41,14 @@ static __always_inline u64 exec_vm_of(struct task_struct *task)
 	return BPF_CORE_READ(task, mm, exec_vm);
 }
 
-static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
-					 u32 why, u32 before)
+static __always_inline void describe_process(struct task_struct *task, const struct cp_process *p,
+					     struct cp_event_process *e)
 {
-	struct cp_event_process *e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
-	if (!e) {
-		lose(CP_LOSS_RING_FULL_THREAD, 0);
-		return;
-	}
-	__builtin_memset(e, 0, sizeof(*e));
 	e->event = CP_EVENT_PROCESS;
-	e->why = why;
 	e->kernel = p->kernel;
 	e->process = p->id;
-	e->before = before;
 	e->tgid = tid_of(leader);
 	e->ns_tgid = ns_tid_of(leader);
 	e->parent_tgid = tid_of(BPF_CORE_READ(leader, real_parent));
@@ -58,12 +57,38 @@ static __always_inline void send_process(struct task_struct *task, const struct 
 	e->time_ns = bpf_ktime_get_ns();
 	e->cgroup = cgroup_number(cgroup_of(leader));
 	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
-	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Makes *p the process of the task, under a new number. space 0: its mappings are new too. */
-static __always_inline void store_process(struct task_struct *task, struct cp_process *p, u32 why,
-					  u32 before)
+/* With the mappings of a search, if it is not 0. verifier: a global function, see walk_current() */
+__weak int send_process(struct cp_event_process *e, u32 search)
+{
+	struct vma_search *s = search_at(search);
+	struct bpf_dynptr ptr;
+	u32 vma_bytes = 0;
+
+	if (!e)
+		return 0;
+	if (s && s->cnt <= CP_VMAS_MAX) {
+		e->vma_cnt = s->cnt;
+		vma_bytes = e->vma_cnt * sizeof(struct cp_vma);
+	}
+	if (vma_bytes > sizeof(s->vmas))
+		return 0;
+	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(*e) + vma_bytes, 0, &ptr)) {
+		bpf_ringbuf_discard_dynptr(&ptr, 0);
+		lose(CP_LOSS_RING_FULL_THREAD, 0);
+		return 0;
+	}
+	bpf_dynptr_write(&ptr, 0, e, sizeof(*e), 0);
+	if (s && vma_bytes)
+		bpf_dynptr_write(&ptr, sizeof(*e), s->vmas, vma_bytes, 0);
+	bpf_ringbuf_submit_dynptr(&ptr, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* Makes *p the process of the task, under a new number, and announces it as *e says. space 0: its mappings are new too. */
+static __always_inline void store_process(struct task_struct *task, struct cp_process *p,
+					  struct cp_event_process *e, u32 vmas)
 {
 	u32 tgid = task->tgid;
 
@@ -78,31 +103,39 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
 		return;
 	}
-	send_process(task, p, why, before);
+	describe_process(task, p, e);
+	send_process(e, vmas);
 }
 
 /* A watched process forked: the child starts with its parent's mappings. */
 static __always_inline void process_forked(struct task_struct *parent, struct task_struct *child,
 					   u64 clone_flags)
 {
+	struct cp_event_process e = { .why = CP_PROCESS_FORK };
 	struct cp_process *from, p = {};
 
 	if (clone_flags & CLONE_THREAD)
 		return;
 	from = process_of(parent);
-	if (from)
+	if (from) {
 		p.space = from->space;
-	store_process(child, &p, CP_PROCESS_FORK, from ? from->id : 0);
+		e.before = from->id;
+	}
+	store_process(child, &p, &e, 0);
 }
 
-/* exec, or a change of executable mappings: rows must be fetched again. */
-static __always_inline void process_changed(struct task_struct *task, u32 why)
+/* exec, or a change of executable mappings: rows must be fetched again. vmas: a search with the task's, or 0. */
+static __always_inline void process_changed(struct task_struct *task, u32 why, u32 vmas)
 {
 	struct cp_process *from = process_of(task), p = {};
+	struct cp_event_process e = { .why = why };
 
-	if (from)
+	if (from) {
 		p.generation = from->generation + 1;
-	store_process(task, &p, why, from ? from->id : 0);
+		e.before = from->id;
+	}
+	store_process(task, &p, &e, vmas);
+	vmas_give_back(vmas);
 }
 
 /* The leader of a process is freed after all of its threads have died, except for the last steps of one that took
@@ -133,24 +166,27 @@ static __always_inline void process_ended(struct task_struct *task)
 /* Moved to another cgroup: what comes now belongs there. */
 static __always_inline void process_moved(struct task_struct *task)
 {
+	struct cp_event_process e = { .why = CP_PROCESS_CGROUP };
 	struct cp_process *from = process_of(task), p = {};
 
 	if (!from)
 		return;
 	p.generation = from->generation + 1;
 	p.space = from->space;
-	store_process(task, &p, CP_PROCESS_CGROUP, from->id);
+	e.before = from->id;
+	store_process(task, &p, &e, 0);
 }
 
 /* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
 static __always_inline void process_found(struct task_struct *task)
 {
 	struct cp_process p = {}, *known = process_of(task);
+	struct cp_event_process e = { .why = CP_PROCESS_CENSUS };
 
 	if (!known)
-		store_process(task, &p, CP_PROCESS_CENSUS, 0);
+		store_process(task, &p, &e, 0);
 	else if (known->mm != (u64)BPF_CORE_READ(task, mm) || known->exec_vm != exec_vm_of(task))
-		process_changed(task, CP_PROCESS_MAPS);
+		process_changed(task, CP_PROCESS_MAPS, 0);
 }
 
 #endif

@@ -67,13 +67,14 @@ __weak u64 find_row(u32 lo, u32 hi, u32 pc_off)
 	return (u32)row > pc_off ? 0 : row;
 }
 
-/* The mapping that covers pc, as an index into cp_mappings; ~0 if there is none. */
+/* The mapping that covers pc, as an index into cp_mappings, all of whose addresses lie in the lower half; ~0 if there is
+ * none. */
 __weak u32 find_mapping(u32 lo, u32 cnt, u64 pc)
 {
 	u32 zero = 0, hi = lo + cnt, end = hi;
 	struct cp_mapping *mappings = bpf_map_lookup_elem(&cp_mappings, &zero), *m;
 
-	if (!mappings)
+	if (!mappings || pc >> 63)
 		return ~0U;
 	for (int i = 0; i < 17; i++) {
 		u32 mid, below;
@@ -92,7 +93,7 @@ __weak u32 find_mapping(u32 lo, u32 cnt, u64 pc)
 	if (lo >= end)
 		return ~0U;
 	m = &mappings[BOUND(lo, cp_config.mapping_mask)];
-	return pc < m->start ? ~0U : lo;
+	return pc < m->start || pc >= m->end ? ~0U : lo;
 }
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Samples: each stands for all running time of its thread since the last one, so that sums are exact and a
- * lost sample loses no time. */
+ * lost sample loses no time: it waits for the next. */
 #include "bpf/stack.bpf.h"
 #include "bpf/sink.bpf.h"
 #include "bpf/process.bpf.h"
@@ -11,6 +11,14 @@ __weak u64 cp_account_sample(struct cp_thread *t, u64 now_ns, struct account_pie
 	if (!t || !running)
 		return 0;
 	return account_sample(&t->account, &cp_window, now_ns, running);
+}
+
+/* Before 6.2 the kernel finds no thread's state while this interrupts anyone on the CPU who is at one. The thread is
+ * watched all the same if its process is. */
+static __always_inline void count_hidden(struct task_struct *task)
+{
+	if (cp_config.whole_processes && process_of(task))
+		lose(CP_LOSS_SAMPLE_SKIPPED, 0);
 }
 
 SEC("perf_event")
@@ -27,9 +35,13 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 	u32 zero = 0;
 
 	cost = bpf_map_lookup_elem(&cp_costs, &zero);
-	if (!t || !cost || !account_in_window(&cp_window, now_ns))
+	if (!cost || !account_in_window(&cp_window, now_ns))
 		return 0;
-	if (cost->in_switch) { /* from an NMI; its running time waits for the next sample */
+	if (!t) {
+		count_hidden(task);
+		return 0;
+	}
+	if (cost->in_switch) { /* from an NMI */
 		lose(CP_LOSS_SAMPLE_SKIPPED, 0);
 		return 0;
 	}

@@ -311,7 +311,7 @@ int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || !follows(bpf_get_current_task_btf(), task))
+	if (!right_kind(task) || window_over() || !follows(bpf_get_current_task_btf(), task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
@@ -335,14 +335,14 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	struct cp_thread *t = thread_of(task);
 	struct cp_process *p;
 
-	if (!t)
+	if (!t || window_over())
 		return 0;
 	p = process_of(task);
 	/* what ran before belongs to the old program */
 	flush_unsampled(t, p ? p->id : 0);
 	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
-	process_changed(task, CP_PROCESS_EXEC);
+	process_changed(task, CP_PROCESS_EXEC, vmas_of_current());
 	p = process_of(task);
 	t->process = p ? p->id : 0;
 	return 0;
@@ -401,10 +401,11 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cp_process *p;
 
-	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm)
+	if (!thread_of(task) || BPF_CORE_READ(task, mm) != mm || window_over())
 		return 0;
 	p = process_of(task);
-	if (p && p->exec_vm != mm->exec_vm)
-		process_changed(task, CP_PROCESS_MAPS);
+	/* the memory of a program that exec is about to start is announced with it */
+	if (p && p->mm == (u64)mm && p->exec_vm != mm->exec_vm)
+		process_changed(task, CP_PROCESS_MAPS, vmas_of_current());
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef CP_BPF_STACK_BPF_H
 #define CP_BPF_STACK_BPF_H
 
+#include "bpf/copy.bpf.h"
 #include "bpf/kernel_stack.bpf.h"
 #include "bpf/python.bpf.h"
 
@@ -202,6 +203,21 @@ static __always_inline struct walk_scratch *scratch_of(u32 family)
 	return bpf_map_lookup_elem(&cp_scratch, &at);
 }
 
+/* The number of a stack that user space is to walk; 0: it is none, or there is no room. */
+static __always_inline u32 copy_of_current(void *ctx, struct walk_scratch *s,
+					   struct kernel_part *part, const struct cp_process *p)
+{
+#ifdef bpf_target_x86
+	if (!p || !copy_wanted(s))
+		return 0;
+	if (cp_config.kernel_stacks && !part->unwound)
+		unwind_kernel(ctx, s, part, KERNEL_INNER_FRAMES);
+	return copy_send(s, p->id, part->cnt);
+#else
+	return 0;
+#endif
+}
+
 /* The current task's stack, kernel part from ctx; any program but the census. */
 static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task, u32 family,
 					    const struct cp_process *p)
@@ -232,7 +248,9 @@ static __always_inline u32 stack_of_current(void *ctx, struct task_struct *task,
 		if (s->walk.python && p)
 			cp_walk_python(s, p->id);
 	}
-	id = stack_known(s, &part);
+	id = copy_of_current(ctx, s, &part, p);
+	if (!id)
+		id = stack_known(s, &part);
 	if (!id) {
 		if (cp_config.kernel_stacks && !part.unwound)
 			unwind_kernel(ctx, s, &part, KERNEL_INNER_FRAMES);

@@ -74,6 +74,8 @@ struct walk_scratch {
 	u32 busy;
 	u32 pad;
 	struct walk_rule cache[WALK_CACHE_SLOTS];
+	u64 copy_head[sizeof(struct cp_event_copy) / 8]; /* bpf/copy.bpf.h */
+	u8 copy[CP_COPY_MAX_BYTES + 4096]; /* the last page may begin anywhere below the end */
 };
 
 /* Element (cpu * families + family); the last element is the census's. Sized by user space. */
@@ -475,6 +477,14 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 		return false;
 	if (task->flags & (PF_IO_WORKER | PF_USER_WORKER)) {
 		w->stop = CP_STOP_IO_WORKER;
+		return false;
+	}
+	if (!task->mm) {
+		w->stop = CP_STOP_EXITING;
+		return false;
+	}
+	if (p && p->mm != (u64)task->mm) {
+		w->stop = CP_STOP_EXEC;
 		return false;
 	}
 	range = p ? bpf_map_lookup_elem(&cp_ranges, &p->space) : 0;

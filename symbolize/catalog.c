@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbolize/catalog.h"
+#include "symbolize/locate.h"
 #include "symbolize/maps.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
@@ -114,6 +115,27 @@ int catalog_root(struct catalog *c, pid_t pid)
 		.fd = fd,
 	};
 	return fd;
+}
+
+static bool has_file(int root_fd, const struct maps_entry *e)
+{
+	int fd = locate_open_in_root(root_fd, e->path);
+	struct stat st;
+	bool has = fd >= 0 && !fstat(fd, &st) && st.st_ino == e->inode;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+int catalog_root_with(const struct catalog *c, int host_root_fd, const struct maps_entry *e)
+{
+	if (has_file(host_root_fd, e))
+		return host_root_fd;
+	for (size_t i = 0; i < c->root_cnt; i++)
+		if (has_file(c->roots[i].fd, e))
+			return c->roots[i].fd;
+	return -1;
 }
 
 struct module *catalog_vdso(struct catalog *c)

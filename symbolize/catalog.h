@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "symbolize/maps.h"
 #include "symbolize/module.h"
 #include "user/base/index.h"
 
@@ -38,6 +39,9 @@ void catalog_fini(struct catalog *c);
 struct module *catalog_module(struct catalog *c, int fd, const char *path, int root_fd);
 /* The root directory of a process: a descriptor (O_PATH) borrowed from the catalog, or -1. */
 int catalog_root(struct catalog *c, pid_t pid);
+/* For a process that is gone: the first root that has the mapped file under its path, by inode; host_root_fd first. -1:
+ * none. */
+int catalog_root_with(const struct catalog *c, int host_root_fd, const struct maps_entry *e);
 /* The kernel's vdso, from our own memory: every 64-bit process of this kernel has the same one. NULL if there
  * is none. */
 struct module *catalog_vdso(struct catalog *c);

@@ -31,13 +31,19 @@ bool demangle_is_mangled(const char *name)
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
+/* Rust's older names look like those of C++, and end in "17h" and 16 hexadecimal digits. */
+static bool may_be_rust(const char *name)
+{
+	return name[1] == 'R' || strstr(name, "17h");
+}
+
 static bool try_demangle(struct output *o, const char *name)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 
 	if (setjmp(o->too_long))
 		return false;
-	return rust_demangle_callback(name, options, put, o) ||
+	return (may_be_rust(name) && rust_demangle_callback(name, options, put, o)) ||
 	       (name[1] == 'Z' && cplus_demangle_v3_callback(name, options, put, o));
 }
 

@@ -13,8 +13,8 @@
 #include "symbolize/stop.h"
 #include "user/base/mem.h"
 
-/* A question about this part of a file's names is one about all of them: each question costs a process. */
-#define ALL_NAMES_FROM 4
+/* Who has asked for this part of a file's names gets all of them: each question costs a process. */
+#define ALL_NAMES_FROM REMOTE_SYMBOLS_PER_ADDR
 
 static struct module *module_new(const char *path, int root_fd)
 {
@@ -112,14 +112,25 @@ static void take_symbols(struct module *m, struct remote_symbols *r)
 	}
 	m->table = r->table;
 	m->counts = r->counts;
+	m->all_named = r->readable;
 	r->table = (struct symtab){ 0 };
 }
 
-static int ask_alone(const struct module *m, const struct module_env *env,
+struct remote_style module_style(const struct module_env *env)
+{
+	return (struct remote_style){
+		.no_demangle = env->opts->no_demangle,
+		.keep_suffixes = env->opts->keep_suffixes,
+	};
+}
+
+static int ask_alone(const struct module *m, const struct module_env *env, size_t expected_cnt,
 		     struct remote_symbols *ret, struct err *err)
 {
-	const struct remote_symbols_file file = { .fd = m->fd, .debug_fd = m->debug_fd };
-	const struct remote_style style = { 0 };
+	const struct remote_symbols_file file = { .fd = m->fd,
+						  .debug_fd = m->debug_fd,
+						  .expected_cnt = expected_cnt };
+	const struct remote_style style = module_style(env);
 	struct sandbox_ticket ticket;
 	int rc = remote_symbols_start(env->sandbox, &file, 1, &style, &ticket, err);
 
@@ -143,9 +154,10 @@ static void read_symbols(struct module *m, const struct module_env *env)
 		symfile_read(&m->elf, m->debug_fd >= 0 ? &m->debug : NULL, &m->table, &m->counts);
 		return;
 	}
-	rc = ask_alone(m, env, &result, &err);
-	if (rc == -EPIPE || rc == -EAGAIN) /* the sandbox's own fault: there is another keeper */
-		rc = ask_alone(m, env, &result, &err);
+	rc = ask_alone(m, env, m->asked_cnt, &result, &err);
+	/* again if it was the sandbox's own fault, since there is another keeper, or if names were what was too much */
+	if (rc == -EPIPE || rc == -EAGAIN || (rc == -EPROTO && m->asked_cnt))
+		rc = ask_alone(m, env, 0, &result, &err);
 	if (rc) {
 		m->reason = reason_of(rc);
 		buf_printf(&m->trail, "symbols: %s\n", err.msg);
@@ -165,6 +177,8 @@ static void find_debug_file(struct module *m, const struct module_env *env)
 static void symbols_are_there(struct module *m, const struct module_env *env)
 {
 	m->names = xcalloc(m->table.ranges.cnt + 1, sizeof(*m->names));
+	for (size_t i = 0; m->all_named && i < m->table.ranges.cnt; i++)
+		m->names[i] = symtab_name(&m->table, &m->table.ranges.items[i]);
 	if (!env->opts->lines)
 		close_debug(m);
 }
@@ -204,14 +218,6 @@ void module__close_files(struct module *m, const struct module_env *env)
 	m->dwarf_tried = true;
 	image_from_mem(&m->elf.image, NULL, 0);
 	buf_puts(&m->trail, "file: closed early, too many files were open\n");
-}
-
-struct remote_style module_style(const struct module_env *env)
-{
-	return (struct remote_style){
-		.no_demangle = env->opts->no_demangle,
-		.keep_suffixes = env->opts->keep_suffixes,
-	};
 }
 
 static const char *keep_name(const struct module_env *env, const char *name, size_t len_bytes)
@@ -411,12 +417,9 @@ static size_t find_functions(const struct module *m, const uint64_t *addrs, size
 {
 	size_t nameless_cnt = 0;
 
-	for (size_t i = 0; i < cnt; i++) {
-		const struct range *r = symtab_find(&m->table, addrs[i]);
-
-		ret[i] = r ? 1 + (uint32_t)(r - m->table.ranges.items) : 0;
-		nameless_cnt += r && !m->all_named && !m->names[ret[i] - 1];
-	}
+	ranges_find_all(&m->table.ranges, addrs, cnt, ret);
+	for (size_t i = 0; !m->all_named && i < cnt; i++)
+		nameless_cnt += ret[i] && !m->names[ret[i] - 1];
 	return nameless_cnt;
 }
 
@@ -437,11 +440,12 @@ void module__functions(struct module *m, const struct module_env *env, const uin
 {
 	size_t *ranges, n = 0, nameless_cnt;
 
+	m->asked_cnt += cnt;
 	module__load(m, env);
 	nameless_cnt = find_functions(m, addrs, cnt, ret);
 	if (!nameless_cnt)
 		return;
-	if (nameless_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
+	if (m->asked_cnt >= m->table.ranges.cnt / ALL_NAMES_FROM) {
 		read_all_names(m, env);
 		return;
 	}
@@ -489,6 +493,8 @@ static void prepare_lines(struct module *m, const struct module_env *env, const 
 void module__prepare(struct module *m, const struct module_env *env, const uint64_t *addrs,
 		     size_t cnt)
 {
+	if (!m->loaded && env->sandbox)
+		m->asked_cnt = cnt;
 	module__load(m, env);
 	if (!env->sandbox || m->reason || !cnt)
 		return;

@@ -38,7 +38,8 @@ struct module {
 	bool loaded;
 	struct symtab table;
 	const char **names;   /* demangled, by range; NULL = not asked for yet */
-	bool all_named;	      /* all were asked for */
+	size_t asked_cnt;     /* addresses in questions about many */
+	bool all_named;	      /* all were asked for, or came with the table */
 	struct starts starts; /* of functions without a name */
 	bool starts_read;
 	struct symfile_counts counts;

@@ -7,6 +7,7 @@
 
 #define TABLE_MAX_BYTES ((uint64_t)256 << 20)
 #define ENTRY_MAX_BYTES 16u
+#define PIECE_CNT	2048
 #define IFUNCS_MAX	512 /* resolvers that are looked up by linear search */
 
 struct slot {
@@ -20,10 +21,7 @@ struct stubs {
 	size_t slot_cnt, slot_cap;
 	Elf64_Rela *jumps; /* .rela.plt in file order: lazy stubs push an index into it */
 	size_t jump_cnt;
-	Elf64_Sym *symbols;
-	uint64_t symbols_bytes;
-	char *strings;
-	uint64_t strings_bytes;
+	const struct symtab_section *dynamic;
 	size_t ifunc_cnt;
 };
 
@@ -61,38 +59,45 @@ static void add_slots(struct stubs *s, const Elf64_Rela *relocations, size_t cnt
 	}
 }
 
+/* The relocations of data are many, and few of them are slots: they are looked through in small pieces. */
+static void add_slots_of_data(struct stubs *s, const struct elf *e)
+{
+	const Elf64_Shdr *h = elf_section(e, ".rela.dyn");
+	Elf64_Rela piece[PIECE_CNT];
+	uint64_t cnt = h && h->sh_type != SHT_NOBITS && !(h->sh_flags & SHF_COMPRESSED) &&
+				       h->sh_size <= TABLE_MAX_BYTES ?
+			       h->sh_size / sizeof(*piece) :
+			       0;
+
+	for (uint64_t at = 0; at < cnt; at += PIECE_CNT) {
+		uint64_t n = cnt - at < PIECE_CNT ? cnt - at : PIECE_CNT;
+
+		if (!image_read(&e->image, h->sh_offset + at * sizeof(*piece), piece,
+				n * sizeof(*piece)))
+			return;
+		add_slots(s, piece, n);
+	}
+}
+
 static void stubs_open(struct stubs *s, const struct elf *e)
 {
-	const Elf64_Shdr *dynsym = elf_section_by_type(e, SHT_DYNSYM);
-	size_t other_cnt;
-	Elf64_Rela *other = read_relocations(e, ".rela.dyn", &other_cnt);
-
 	s->jumps = read_relocations(e, ".rela.plt", &s->jump_cnt);
 	add_slots(s, s->jumps, s->jump_cnt);
-	add_slots(s, other, other_cnt);
-	free(other);
+	add_slots_of_data(s, e);
 	if (s->slot_cnt)
 		qsort(s->slots, s->slot_cnt, sizeof(*s->slots), compare_slots);
-	s->symbols = elf_section_copy(e, dynsym, TABLE_MAX_BYTES, &s->symbols_bytes);
-	if (dynsym && dynsym->sh_link < e->section_cnt)
-		s->strings = elf_section_copy(e, &e->sections[dynsym->sh_link], TABLE_MAX_BYTES,
-					      &s->strings_bytes);
 }
 
 static void stubs_close(struct stubs *s)
 {
 	free(s->slots);
 	free(s->jumps);
-	free(s->symbols);
-	free(s->strings);
 }
 
-static const char *symbol_name(const struct stubs *s, uint32_t symbol)
+static const char *symbol_name(const struct stubs *s, const struct symtab_builder *b,
+			       uint32_t symbol)
 {
-	if (!symbol || !s->strings || symbol >= s->symbols_bytes / sizeof(*s->symbols) ||
-	    s->symbols[symbol].st_name >= s->strings_bytes)
-		return NULL;
-	return s->strings + s->symbols[symbol].st_name;
+	return symbol ? symtab_section_name(s->dynamic, b, symbol) : NULL;
 }
 
 static const char *resolver_name(struct stubs *s, const struct symtab_builder *b, uint64_t addr)
@@ -121,7 +126,7 @@ static const char *slot_name(struct stubs *s, const struct symtab_builder *b, ui
 		return NULL;
 	if (s->slots[low].resolver)
 		return resolver_name(s, b, s->slots[low].resolver);
-	return symbol_name(s, s->slots[low].symbol);
+	return symbol_name(s, b, s->slots[low].symbol);
 }
 
 /* The two forms of a stub: "jmp *slot(%rip)" (ff 25 rel32), perhaps behind endbr64 or bnd, and the lazy
@@ -141,7 +146,7 @@ static const char *stub_name(struct stubs *s, const struct symtab_builder *b, co
 
 		memcpy(&at, code + i + 1, 4);
 		if (code[i] == 0x68 && at < s->jump_cnt)
-			return symbol_name(s, (uint32_t)ELF64_R_SYM(s->jumps[at].r_info));
+			return symbol_name(s, b, (uint32_t)ELF64_R_SYM(s->jumps[at].r_info));
 	}
 	return NULL;
 }
@@ -183,10 +188,10 @@ static int add_section(struct symtab_builder *b, const struct elf *e, const char
 	return cnt;
 }
 
-int plt_add(struct symtab_builder *b, const struct elf *e)
+int plt_add(struct symtab_builder *b, const struct elf *e, const struct symtab_section *dynamic)
 {
 	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
-	struct stubs s = { 0 };
+	struct stubs s = { .dynamic = dynamic };
 	int cnt = 0;
 
 	if (e->machine != EM_X86_64)

@@ -9,7 +9,8 @@
 #include "symbolize/symtab.h"
 
 /* Adds one symbol a stub of .plt, .plt.sec, .plt.got and .iplt; returns how many. Call it after the file's
- * own symbols were added: IRELATIVE stubs are called after the function at their resolver. O(n log n). */
-int plt_add(struct symtab_builder *b, const struct elf *e);
+ * own symbols were added: IRELATIVE stubs are called after the function at their resolver. dynamic: the file's dynamic
+ * symbols. O(n log n). */
+int plt_add(struct symtab_builder *b, const struct elf *e, const struct symtab_section *dynamic);
 
 #endif

@@ -27,11 +27,14 @@ void ranges_sort(struct ranges *r);
 /* Replaces sorted ranges (by start; where starts are equal the outer one first) by at most twice as many
  * disjoint ones, sorted. O(n). */
 void ranges_flatten(struct ranges *r);
-/* Makes ranges_find on disjoint ranges O(1) in most cases: equal blocks of addresses, about as many as there
- * are ranges, each with the first range in it. Forgotten when ranges are added. */
+/* Makes ranges_find on disjoint ranges O(1) in most cases: equal blocks of addresses, about twice as many as
+ * there are ranges, each with the first range in it. Forgotten when ranges are added. */
 void ranges_index(struct ranges *r);
 /* In disjoint ranges: the one that holds addr, or NULL. At most O(log n). */
 const struct range *ranges_find(const struct ranges *r, uint64_t addr);
+/* The same for many: ret[i] = 1 + the place in items of the one that holds addrs[i], 0 = none. Faster, since they are
+ * looked up in an order that goes through the ranges once. */
+void ranges_find_all(const struct ranges *r, const uint64_t *addrs, size_t cnt, uint32_t *ret);
 void ranges_free(struct ranges *r);
 
 #endif

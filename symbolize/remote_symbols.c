@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The question is a struct question, for each file a struct file_question and its addresses; the answer has for each file a
- * struct file_answer, ranges, strings, names. */
+ * struct file_answer, names, strings, ranges. */
 #include "symbolize/remote_symbols.h"
 
 #include <errno.h>
@@ -12,6 +12,9 @@
 #include "user/base/mem.h"
 
 #define QUESTION_MAX_BYTES ((size_t)256 << 20)
+#define STRINGS_MAX_BYTES  ((size_t)384 << 20)
+#define NAME_MAX_BYTES	   ((size_t)16 << 10) /* longer names are cut */
+#define AHEAD_CNT	   8		      /* names fetched before they are read */
 
 struct question {
 	struct remote_style style;
@@ -20,13 +23,13 @@ struct question {
 
 struct file_question {
 	uint32_t has_debug, pad;
-	uint64_t addr_cnt;
+	uint64_t addr_cnt, expected_cnt;
 };
 
 struct file_answer {
 	int64_t rc;
 	struct symfile_counts counts;
-	uint64_t range_cnt, strings_bytes, name_cnt, names_bytes;
+	uint64_t readable, range_cnt, strings_bytes, name_cnt, names_bytes;
 };
 
 /* Bytes that are taken one after the other. */
@@ -61,7 +64,8 @@ int remote_symbols_start(struct sandbox *s, const struct remote_symbols_file *fi
 	for (size_t i = 0; i < cnt; i++) {
 		const struct remote_symbols_file *f = &files[i];
 		struct file_question fq = { .has_debug = f->debug_fd >= 0,
-					    .addr_cnt = f->addr_cnt };
+					    .addr_cnt = f->addr_cnt,
+					    .expected_cnt = f->expected_cnt };
 
 		buf_append(&text, &fq, sizeof(fq));
 		if (f->addr_cnt)
@@ -97,40 +101,86 @@ static void put_name(struct buf *out, const char *raw, const struct remote_style
 	buf_append(out, "", 1);
 }
 
+static void put_raw(struct buf *out, const char *raw)
+{
+	buf_append(out, raw, strnlen(raw, NAME_MAX_BYTES));
+	buf_append(out, "", 1);
+}
+
+/* The names that the ranges have, each where they then refer to, and nothing else; as they are wanted, or as they stand in
+ * the file. Returns their size. */
+static size_t put_strings(struct symtab *t, const struct remote_style *style, bool readable,
+			  struct symfile_counts *counts, struct buf *out)
+{
+	size_t start = out->len_bytes, cnt = t->ranges.cnt;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct range *r = &t->ranges.items[i];
+		const char *raw = symtab_name(t, r);
+
+		if (i + AHEAD_CNT <
+		    cnt) /* they come in another order than they stand in the file */
+			__builtin_prefetch(symtab_name(t, r + AHEAD_CNT));
+		if (out->len_bytes - start >= STRINGS_MAX_BYTES) {
+			counts->dropped_cnt += cnt - i;
+			t->ranges.cnt = i;
+			break;
+		}
+		r->id = (uint32_t)(out->len_bytes - start);
+		if (readable)
+			put_name(out, raw, style);
+		else
+			put_raw(out, raw);
+	}
+	return out->len_bytes - start;
+}
+
+/* Of the addresses that are wanted, as far as they are sorted: of each range once. */
+static void put_wanted(const struct symtab *t, const struct remote_style *style,
+		       const struct file_question *fq, const uint8_t *addrs,
+		       struct file_answer *answer, struct buf *out)
+{
+	const struct range *last = NULL;
+	size_t start = out->len_bytes;
+
+	for (size_t i = 0; i < fq->addr_cnt; i++) {
+		const struct range *r;
+		uint64_t addr;
+
+		memcpy(&addr, addrs + i * sizeof(addr), sizeof(addr));
+		r = symtab_find(t, addr);
+		if (!r || r == last)
+			continue;
+		last = r;
+		answer->name_cnt++;
+		put_name(out, symtab_name(t, r), style);
+	}
+	answer->names_bytes = out->len_bytes - start;
+}
+
+/* Everything is put where the answer will stand. */
 static void put_file(const struct remote_style *style, const int *fds, size_t fd_cnt,
 		     const struct file_question *fq, const uint8_t *addrs, struct buf *out)
 {
 	struct file_answer answer = { 0 };
 	struct elf main = { 0 }, debug = { 0 };
-	const struct range *last = NULL;
-	struct buf names = { 0 };
 	struct symtab t = { 0 };
+	size_t start = out->len_bytes;
 
 	answer.rc = open_elf(fds[0], &main);
 	if (!answer.rc && fd_cnt > 1)
 		answer.rc = open_elf(fds[1], &debug);
 	if (!answer.rc)
 		symfile_read(&main, fd_cnt > 1 ? &debug : NULL, &t, &answer.counts);
-	for (size_t i = 0; !answer.rc && i < fq->addr_cnt; i++) {
-		const struct range *r;
-		uint64_t addr;
-
-		memcpy(&addr, addrs + i * sizeof(addr), sizeof(addr));
-		r = symtab_find(&t, addr);
-		if (!r || r == last)
-			continue;
-		last = r;
-		answer.name_cnt++;
-		put_name(&names, symtab_name(&t, r), style);
-	}
-	answer.range_cnt = t.ranges.cnt;
-	answer.strings_bytes = t.strings.len_bytes;
-	answer.names_bytes = names.len_bytes;
 	buf_append(out, &answer, sizeof(answer));
-	buf_append(out, t.ranges.items, t.ranges.cnt * sizeof(*t.ranges.items));
-	buf_append(out, t.strings.data, t.strings.len_bytes);
-	buf_append(out, names.data, names.len_bytes);
-	buf_free(&names);
+	if (!answer.rc) {
+		answer.readable = t.ranges.cnt / REMOTE_SYMBOLS_PER_ADDR < fq->expected_cnt;
+		put_wanted(&t, style, fq, addrs, &answer, out);
+		answer.strings_bytes = put_strings(&t, style, answer.readable, &answer.counts, out);
+		answer.range_cnt = t.ranges.cnt;
+		buf_append(out, t.ranges.items, t.ranges.cnt * sizeof(*t.ranges.items));
+	}
+	memcpy(out->data + start, &answer, sizeof(answer));
 	symtab_free(&t);
 	elf_close(&main);
 	elf_close(&debug);
@@ -191,19 +241,20 @@ static bool take_file(struct bytes *left, struct remote_symbols *ret)
 	if (!at)
 		return false;
 	memcpy(&a, at, sizeof(a));
-	if (a.range_cnt > left->left_bytes / sizeof(struct range))
+	if (!take_names(&a, left, ret) || a.range_cnt > left->left_bytes / sizeof(struct range))
 		return false;
-	at = take(left, a.range_cnt * sizeof(struct range));
 	strings = take(left, a.strings_bytes);
+	at = take(left, a.range_cnt * sizeof(struct range));
 	if (!at || !strings)
 		return false;
 	ret->rc = a.rc < 0 && a.rc >= -4095 ? (int)a.rc : a.rc ? -EPROTO : 0;
 	ret->counts = a.counts;
+	ret->readable = a.readable;
 	ret->table.ranges.items = xmalloc(a.range_cnt * sizeof(struct range) + 1);
 	ret->table.ranges.cnt = ret->table.ranges.cap = a.range_cnt;
 	memcpy(ret->table.ranges.items, at, a.range_cnt * sizeof(struct range));
 	buf_append(&ret->table.strings, strings, a.strings_bytes);
-	if (!take_names(&a, left, ret) || !symtab_check(&ret->table))
+	if (!symtab_check(&ret->table))
 		return false;
 	ranges_index(&ret->table.ranges);
 	return true;

@@ -19,11 +19,16 @@ struct remote_symbols_file {
 	int fd, debug_fd;      /* debug_fd may be -1 */
 	const uint64_t *addrs; /* whose names are wanted: sorted; borrowed */
 	size_t addr_cnt;
+	size_t expected_cnt; /* addresses that will be asked about later */
 };
+
+/* So many functions of a file are made readable for one address that will be asked about: a question costs a process. */
+#define REMOTE_SYMBOLS_PER_ADDR 4
 
 struct remote_symbols {
 	int rc; /* of this file */
 	struct symtab table;
+	bool readable; /* the strings of the table are names as they are wanted, not as they stand in the file */
 	struct symfile_counts counts;
 	/* of each range that holds a wanted address, in order: NUL-terminated, name_cnt of them */
 	struct buf names;

@@ -193,6 +193,18 @@ static void read_plt(struct builder *b, const struct rows_section *section)
 	rows_ranges_add(&b->fillers, r);
 }
 
+/* Where the kernel enters a program or its loader, if no unwind information describes it: ld.so's, and those of small
+ * programs without a libc. It has no caller, and it or what it runs into calls all the rest. */
+static void read_start(struct builder *b)
+{
+	uint64_t lo = b->elf->entry_vaddr, hi;
+	struct rows_range r = { .is_start = true };
+
+	if (lo && !__builtin_add_overflow(lo, ROWS_START_BYTES, &hi) &&
+	    clip_to_text(b->elf, lo, hi, &r))
+		rows_ranges_add(&b->fillers, r);
+}
+
 /* Rows of from .. to, which lies within r. */
 static void emit_range(struct builder *b, const struct rows_range *r, uint64_t from, uint64_t to)
 {
@@ -211,6 +223,10 @@ static void emit_range(struct builder *b, const struct rows_range *r, uint64_t f
 			from = end;
 		}
 		b->t->stats.stub_cnt++;
+		return;
+	}
+	if (r->is_start) {
+		emit(b, from, row_make(ROW_END, 0, 0, 0));
 		return;
 	}
 	if (r->is_entry) { /* from the byte before, where the return address less one points */
@@ -245,7 +261,7 @@ static uint64_t fill(struct builder *b, size_t *next, uint64_t end, uint64_t lim
 		uint64_t from = r->lo > end ? r->lo : end, hi = r->lo + r->len_bytes;
 		uint64_t to = hi < limit ? hi : limit;
 
-		if (from < to) {
+		if (from < to && !(r->is_start && end > r->lo)) { /* a start is described, or not */
 			bridge(b, end, from);
 			emit_range(b, r, from, to);
 			end = to;
@@ -360,6 +376,7 @@ static int build(struct builder *b, struct err *err)
 	}
 	if (rc)
 		return rc;
+	read_start(b);
 	if (!order_ranges(b))
 		return 0;
 	if (b->machine->elf_machine == EM_X86_64)

@@ -26,6 +26,7 @@ uint64_t rows_plt_rule(const struct rows_plt *plt, uint64_t plt_vaddr, uint64_t 
 enum {
 	ROWS_ENTRY_BYTES = 7,	   /* of code, that rows_code_is_entry looks at */
 	ROWS_ENTRY_MAX_BYTES = 64, /* functions larger than this are none */
+	ROWS_START_BYTES = 128,	   /* of code at the entry point of a file: ld.so's are 96 */
 };
 
 /* Does the function that starts with these bytes replace its stack at once? makecontext lets the first

@@ -232,6 +232,7 @@ int rows_elf_read(struct rows_source source, struct rows_elf *ret, struct err *e
 	if (rc)
 		return rc;
 	ret->machine = eh.e_machine;
+	ret->entry_vaddr = eh.e_entry;
 	rc = read_phdrs(ret, &eh, &bytes, err);
 	if (rc)
 		return rc;

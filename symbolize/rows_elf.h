@@ -39,6 +39,7 @@ enum {
 struct rows_elf {
 	struct rows_source source;
 	uint16_t machine;
+	uint64_t entry_vaddr;				/* 0: there is none */
 	struct rows_segment segments[ROWS_SEGMENT_MAX]; /* executable, sorted by vaddr */
 	uint32_t segment_cnt;
 	struct rows_section sections[ROWS_SECTION_CNT_MAX];

@@ -16,6 +16,7 @@ struct rows_range {
 	uint16_t part; /* number of the section */
 	bool is_plt;
 	bool is_entry; /* returned into, not called: rows_code_is_entry */
+	bool is_start; /* where the kernel starts the program: nobody called it */
 };
 
 struct rows_ranges {

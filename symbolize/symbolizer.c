@@ -110,6 +110,16 @@ static void put_space(struct symbolizer *s, struct addrspace *a)
 	s->spaces[s->space_cnt++] = a;
 }
 
+/* The process is gone, and its root with it: others have the same files. */
+static int root_of_gone(const struct symbolizer *s, const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->entries[i].path[0] == '/' && (maps->entries[i].perms & MAPS_EXEC))
+			return catalog_root_with(&s->catalog, s->env.host_root_fd,
+						 &maps->entries[i]);
+	return -1;
+}
+
 int symbolizer__add_process(struct symbolizer *s, uint64_t proc_key, pid_t pid,
 			    const struct maps *maps, struct err *err)
 {
@@ -121,6 +131,8 @@ int symbolizer__add_process(struct symbolizer *s, uint64_t proc_key, pid_t pid,
 		a->reason = rc == -ESRCH ? SYM_EXITED : SYM_UNREADABLE;
 	addrspace__read_status(a);
 	a->root_fd = catalog_root(&s->catalog, pid);
+	if (a->root_fd < 0 && maps)
+		a->root_fd = root_of_gone(s, maps);
 	if (!rc)
 		mapping_open_all(a, maps ? maps : &own, &s->catalog, &s->names);
 	maps_free(&own);
@@ -478,19 +490,16 @@ enum sym_reason symbolizer__functions(struct symbolizer *s, const char *path, co
 	memset(ret, 0, cnt * sizeof(*ret));
 	if (!m)
 		return reason;
-	module__load(m, &s->env);
-	if (m->reason)
-		return m->reason;
 	if (pc == SYM_PC_EXACT) {
 		module__functions(m, &s->env, addrs, cnt, ret);
-		return unnamed_reason_of(m);
+		return m->reason ? m->reason : unnamed_reason_of(m);
 	}
 	at = xcalloc(cnt + 1, sizeof(*at));
 	for (size_t i = 0; i < cnt; i++)
 		at[i] = looked_up(addrs[i], pc);
 	module__functions(m, &s->env, at, cnt, ret);
 	free(at);
-	return unnamed_reason_of(m);
+	return m->reason ? m->reason : unnamed_reason_of(m);
 }
 
 const char *symbolizer__function_name(const struct symbolizer *s, uint32_t number)

@@ -29,6 +29,7 @@ void symfile_read(const struct elf *main, const struct elf *debug, struct symtab
 		  struct symfile_counts *counts)
 {
 	struct symtab_builder b = { 0 };
+	struct symtab_section dynamic;
 
 	*counts = (struct symfile_counts){
 		.debug_symtab = -ENOENT,
@@ -37,10 +38,12 @@ void symfile_read(const struct elf *main, const struct elf *debug, struct symtab
 	counts->symtab = symtab_add_elf(&b, main, SHT_SYMTAB);
 	if (counts->symtab < 0 && debug)
 		counts->debug_symtab = symtab_add_elf(&b, debug, SHT_SYMTAB);
-	counts->dynsym = symtab_add_elf(&b, main, SHT_DYNSYM);
+	symtab_section_read(&dynamic, &b, main, SHT_DYNSYM);
+	counts->dynsym = symtab_add_section(&b, main, &dynamic);
 	if (counts->symtab <= 0 && counts->debug_symtab <= 0)
 		counts->minidebug = add_minidebug(&b, main);
-	counts->plt = plt_add(&b, main);
+	counts->plt = plt_add(&b, main, &dynamic);
+	symtab_section_free(&dynamic);
 	counts->dropped_cnt = b.dropped_cnt;
 	symtab_build(&b, ret);
 }

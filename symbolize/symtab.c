@@ -4,25 +4,33 @@
 
 #include "symbolize/symtab.h"
 #include "user/base/mem.h"
+#include "user/base/sort.h"
 
-#define STRINGS_MAX_BYTES ((size_t)512 << 20)
+#define STRINGS_MAX_BYTES ((size_t)3 << 30) /* of two sections, and what is added */
 
-void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
-		size_t name_bytes)
+void symtab_add_named(struct symtab_builder *b, const struct symtab_symbol *symbol)
 {
-	struct symtab_symbol *s;
-
-	if (b->cnt >= SYMTAB_SYMBOLS_MAX ||
-	    b->strings.len_bytes + name_bytes >= STRINGS_MAX_BYTES) {
+	if (b->cnt >= SYMTAB_SYMBOLS_MAX) {
 		b->dropped_cnt++;
 		return;
 	}
 	b->symbols = xgrow(b->symbols, &b->cap, b->cnt + 1, sizeof(*b->symbols));
-	s = &b->symbols[b->cnt++];
-	*s = *symbol;
-	s->name = (uint32_t)b->strings.len_bytes;
+	b->symbols[b->cnt++] = *symbol;
+}
+
+void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
+		size_t name_bytes)
+{
+	struct symtab_symbol s = *symbol;
+
+	if (b->strings.len_bytes + name_bytes >= STRINGS_MAX_BYTES) {
+		b->dropped_cnt++;
+		return;
+	}
+	s.name = (uint32_t)b->strings.len_bytes;
 	buf_append(&b->strings, name, name_bytes);
-	buf_putc(&b->strings, '\0');
+	b->strings.len_bytes++; /* with the NUL that stands behind */
+	symtab_add_named(b, &s);
 }
 
 static int underscores(const char *name)
@@ -57,25 +65,28 @@ static int compare_rank(const struct symtab_symbol *a, const struct symtab_symbo
 	return diff ? diff : strcmp(x, y);
 }
 
-static int compare_symbols(const void *va, const void *vb, void *strings)
-{
-	const struct symtab_symbol *a = va, *b = vb;
-	int diff = compare_u64(a->start, b->start);
-
-	return diff ? diff : compare_rank(a, b, strings);
-}
-
 /* Sorts, and leaves one symbol an address. */
 static void keep_best(struct symtab_builder *b)
 {
+	struct sort_pair *order = xcalloc(b->cnt + 1, sizeof(*order));
+	struct symtab_symbol *best = xcalloc(b->cnt + 1, sizeof(*best));
 	size_t kept = 0;
 
-	if (!b->cnt)
-		return;
-	qsort_r(b->symbols, b->cnt, sizeof(*b->symbols), compare_symbols, b->strings.data);
 	for (size_t i = 0; i < b->cnt; i++)
-		if (!kept || b->symbols[i].start != b->symbols[kept - 1].start)
-			b->symbols[kept++] = b->symbols[i];
+		order[i] = (struct sort_pair){ .key = b->symbols[i].start, .value = (uint32_t)i };
+	sort_pairs(order, b->cnt);
+	for (size_t i = 0; i < b->cnt; i++) {
+		const struct symtab_symbol *s = &b->symbols[order[i].value];
+
+		if (!kept || s->start != best[kept - 1].start)
+			best[kept++] = *s;
+		else if (compare_rank(s, &best[kept - 1], b->strings.data) < 0)
+			best[kept - 1] = *s;
+	}
+	free(order);
+	free(b->symbols);
+	b->symbols = best;
+	b->cap = b->cnt + 1;
 	b->cnt = kept;
 }
 

@@ -31,7 +31,8 @@ enum {
 
 struct symtab {
 	struct ranges ranges; /* id = offset of the name in the strings */
-	struct buf strings;   /* NUL-terminated names, as they stand in the file */
+	struct buf
+		strings; /* NUL-terminated: names as they stand in the file, and others that nothing refers to */
 };
 
 /* Symbols on their way into a table. Zero-initialised is empty. */
@@ -49,18 +50,39 @@ struct symtab_symbol {
 	uint8_t typed, binding; /* binding: 0 global, 1 weak, 2 local */
 };
 
-/* Adds the symbols of e's section of that type (SHT_SYMTAB, SHT_DYNSYM); returns how many were kept.
- * -EINVAL when the section is there but damaged, -ENOENT when there is none. */
+/* A section of symbols as it stands in the file; their names are in a builder's strings. */
+struct symtab_section {
+	Elf64_Sym *symbols;
+	size_t cnt;
+	size_t strings_at, strings_bytes;
+	int error; /* -EINVAL when the section is there but damaged, -ENOENT when there is none; the rest is then 0 */
+};
+
+/* Reads e's section of that type (SHT_SYMTAB, SHT_DYNSYM), and all of its names into b's strings. */
+void symtab_section_read(struct symtab_section *s, struct symtab_builder *b, const struct elf *e,
+			 uint32_t type);
+void symtab_section_free(struct symtab_section *s);
+/* A symbol's name, or NULL; borrowed until something is added to b. */
+const char *symtab_section_name(const struct symtab_section *s, const struct symtab_builder *b,
+				size_t symbol);
+
+/* Adds those of the section's symbols that are functions; returns how many, or the section's error. */
+int symtab_add_section(struct symtab_builder *b, const struct elf *e,
+		       const struct symtab_section *s);
+/* Reads, adds and frees a section. */
 int symtab_add_elf(struct symtab_builder *b, const struct elf *e, uint32_t section_type);
+/* One with a name of its own, and one whose name is in the builder's strings already. */
 void symtab_add(struct symtab_builder *b, const struct symtab_symbol *symbol, const char *name,
 		size_t name_bytes);
+void symtab_add_named(struct symtab_builder *b, const struct symtab_symbol *symbol);
+
 /* Makes the table and empties the builder. O(n log n). */
 void symtab_build(struct symtab_builder *b, struct symtab *ret);
 void symtab_builder_free(struct symtab_builder *b);
 
 /* The range that holds addr, or NULL; borrowed. O(log n). */
 const struct range *symtab_find(const struct symtab *t, uint64_t addr);
-const char *symtab_name(const struct symtab *t, const struct range *r);
+const char *symtab_name(const struct symtab *t, const struct range *r); /* perhaps very long */
 /* Ranges sorted and disjoint, names inside the strings: what a table from elsewhere must fulfil. */
 bool symtab_check(const struct symtab *t);
 void symtab_free(struct symtab *t);

@@ -8,7 +8,6 @@
 
 #define SYMBOLS_MAX_BYTES ((uint64_t)SYMTAB_SYMBOLS_MAX * sizeof(Elf64_Sym))
 #define STRINGS_MAX_BYTES ((uint64_t)1 << 30)
-#define NAME_MAX_BYTES	  ((size_t)16 << 10) /* longer names are cut */
 
 static bool is_mapping_symbol(const char *name)
 {
@@ -57,6 +56,7 @@ static bool add_symbol(struct symtab_builder *b, const struct elf *e, const Elf6
 		       const char *name)
 {
 	struct symtab_symbol symbol = {
+		.name = (uint32_t)(name - b->strings.data),
 		.start = s->st_value,
 		.size_bytes = s->st_size,
 		.typed = ELF64_ST_TYPE(s->st_info) != STT_NOTYPE,
@@ -68,32 +68,81 @@ static bool add_symbol(struct symtab_builder *b, const struct elf *e, const Elf6
 	/* a size beyond the section is a lie or a table from a linker script: bounded by the section */
 	if (symbol.size_bytes > symbol.limit - symbol.start)
 		symbol.size_bytes = symbol.limit - symbol.start;
-	symtab_add(b, &symbol, name, strnlen(name, NAME_MAX_BYTES));
+	symtab_add_named(b, &symbol);
 	return true;
 }
 
-static int add_table(struct symtab_builder *b, const struct elf *e, const Elf64_Shdr *section)
+/* The first block of names becomes the builder's; most files have but one. */
+static void take_strings(struct symtab_builder *b, char *strings, size_t len_bytes)
 {
-	const Elf64_Shdr *link =
-		section->sh_link < e->section_cnt ? &e->sections[section->sh_link] : NULL;
-	uint64_t symbols_bytes, strings_bytes;
-	Elf64_Sym *symbols = elf_section_copy(e, section, SYMBOLS_MAX_BYTES, &symbols_bytes);
-	char *strings = elf_section_copy(e, link, STRINGS_MAX_BYTES, &strings_bytes);
-	int cnt = symbols && strings ? 0 : -EINVAL;
+	if (b->strings.data) {
+		buf_append(&b->strings, strings, len_bytes + 1);
+		free(strings);
+	} else {
+		b->strings = (struct buf){ strings, len_bytes + 1, len_bytes + 1 };
+	}
+}
 
-	for (size_t i = 0; cnt >= 0 && i < symbols_bytes / sizeof(*symbols); i++)
-		if (is_function(&symbols[i]) && symbols[i].st_name < strings_bytes)
-			cnt += add_symbol(b, e, &symbols[i], strings + symbols[i].st_name);
-	free(symbols);
-	free(strings);
+void symtab_section_read(struct symtab_section *s, struct symtab_builder *b, const struct elf *e,
+			 uint32_t type)
+{
+	const Elf64_Shdr *section = elf_section_by_type(e, type), *link;
+	uint64_t symbols_bytes;
+	char *strings;
+
+	*s = (struct symtab_section){ .error = -ENOENT };
+	if (!section || section->sh_type == SHT_NOBITS || section->sh_entsize != sizeof(Elf64_Sym))
+		return;
+	link = section->sh_link < e->section_cnt ? &e->sections[section->sh_link] : NULL;
+	s->symbols = elf_section_copy(e, section, SYMBOLS_MAX_BYTES, &symbols_bytes);
+	strings = elf_section_copy(e, link, STRINGS_MAX_BYTES, &s->strings_bytes);
+	if (!s->symbols || !strings) {
+		free(strings);
+		symtab_section_free(s);
+		s->error = -EINVAL;
+		return;
+	}
+	s->error = 0;
+	s->cnt = symbols_bytes / sizeof(*s->symbols);
+	s->strings_at = b->strings.len_bytes;
+	take_strings(b, strings, s->strings_bytes);
+}
+
+void symtab_section_free(struct symtab_section *s)
+{
+	free(s->symbols);
+	*s = (struct symtab_section){ .error = -ENOENT };
+}
+
+const char *symtab_section_name(const struct symtab_section *s, const struct symtab_builder *b,
+				size_t symbol)
+{
+	if (symbol >= s->cnt || s->symbols[symbol].st_name >= s->strings_bytes)
+		return NULL;
+	return b->strings.data + s->strings_at + s->symbols[symbol].st_name;
+}
+
+int symtab_add_section(struct symtab_builder *b, const struct elf *e,
+		       const struct symtab_section *s)
+{
+	int cnt = s->error;
+
+	for (size_t i = 0; i < s->cnt; i++) {
+		const char *name = symtab_section_name(s, b, i);
+
+		if (name && is_function(&s->symbols[i]))
+			cnt += add_symbol(b, e, &s->symbols[i], name);
+	}
 	return cnt;
 }
 
 int symtab_add_elf(struct symtab_builder *b, const struct elf *e, uint32_t section_type)
 {
-	const Elf64_Shdr *section = elf_section_by_type(e, section_type);
+	struct symtab_section s;
+	int cnt;
 
-	if (!section || section->sh_type == SHT_NOBITS || section->sh_entsize != sizeof(Elf64_Sym))
-		return -ENOENT;
-	return add_table(b, e, section);
+	symtab_section_read(&s, b, e, section_type);
+	cnt = symtab_add_section(b, e, &s);
+	symtab_section_free(&s);
+	return cnt;
 }

@@ -52,8 +52,49 @@ struct uprobe_task {
 	struct uprobe *active_uprobe;
 } CORE;
 
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+} CORE;
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+} CORE;
+
+struct maple_tree {
+	void *ma_root;
+} CORE;
+
+struct super_block {
+	u32 s_dev;
+} CORE;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+} CORE;
+
+struct file {
+	struct inode *f_inode;
+} CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+} CORE;
+
+/* x86-64 */
+typedef struct {
+	void *vdso;
+} CORE mm_context_t;
+
 struct mm_struct {
 	struct {
+		struct maple_tree mm_mt;
+		mm_context_t context;
 		unsigned long exec_vm;
 		struct uprobes_state uprobes_state;
 	} CORE;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A long capture of MariaDB under a steady light load: does the memory of causeprof stay what it was, is anything
 lost, how large is the file? Every 30 s: resident memory, memory of the kernel's maps, CPU time. Slopes by Theil and
-Sen over what comes after the first tenth, with the 95 % interval of a bootstrap over blocks of ten samples.
+Sen over what comes after the first tenth, and over the second half, with the 95 % interval of a bootstrap over blocks of ten samples.
 usage: [RECORD="options of record"] bench_long.py [SECONDS [TPS [FOLDER]]]
 The samples go to FOLDER/samples.csv."""
 import os, random, statistics, subprocess, sys, tempfile, time
@@ -93,7 +93,9 @@ def main():
         time.sleep(5)
         capture = subprocess.Popen([PROGRAM, "record", "-p", pid, "-o", out, "--replace", *os.environ.get("RECORD", "").split(), str(SECONDS)],
                                    stdout=open(FOLDER + "/record.txt", "w"), stderr=subprocess.STDOUT)
+        server_s = cpu_s(int(pid))
         watch(capture, samples)
+        server_s = cpu_s(int(pid)) - server_s
         code = capture.wait()
         load.wait()
         subprocess.run(["scripts/mariadb", "ping", db], check=True)
@@ -103,9 +105,11 @@ def main():
     late = [s for s in samples if s[0] >= SECONDS / 10]
     print(f"status {code}, {len(samples)} samples of {samples[-1][0]} s, load of {TPS} transactions/s")
     for i, name in enumerate(COLUMNS[1:4], 1):
-        slope, low, high = interval([(s[0], s[i]) for s in late])
-        print(f"{name:9} first {samples[0][i]}, after a tenth {late[0][i]}, middle {late[len(late) // 2][i]}, last {late[-1][i]}; "
-              f"slope {slope * 3600:+.0f} KiB/h (95 %: {low * 3600:+.0f} .. {high * 3600:+.0f})")
+        print(f"{name:9} first {samples[0][i]}, after a tenth {late[0][i]}, middle {samples[len(samples) // 2][i]}, last {samples[-1][i]}")
+        for what, part in (("after a tenth", late), ("second half", samples[len(samples) // 2:])):
+            slope, low, high = interval([(s[0], s[i]) for s in part])
+            print(f"          slope, {what}: {slope * 3600:+.0f} KiB/h (95 %: {low * 3600:+.0f} .. {high * 3600:+.0f})")
+    print(f"server    {server_s / late[-1][0] * 100:.0f} % of one CPU")
     print(f"cpu       {late[-1][4] / late[-1][0] * 100:.2f} % of one CPU")
     print(f"file      {os.path.getsize(out)} bytes")
     for verb in (["report", out], ["flame", out, "-o", os.path.join(FOLDER, "long.html")]):

@@ -63,7 +63,7 @@ done
 # perf script on one sample for each of the same addresses, half of them in each file. --no-inline: it is about functions.
 count=${SAMPLES:-1000000}
 if command -v perf > /dev/null && python3 tests/bench/perf_samples.py "$T/perf" "$count" "$program" "$library"; then
-	: > "$T/a"; : > "$T/b"; : > "$T/ratio"
+	: > "$T/a"; : > "$T/b"; : > "$T/ratio"; : > "$T/start"; : > "$T/beyond"
 	for _ in $(seq "$ROUNDS"); do
 		: > "$T/in"
 		b=$(ns "$count" perf script --no-inline -i "$T/perf" -F ip,sym); echo "$b" >> "$T/b"; mv "$T/out" "$T/theirs"
@@ -71,9 +71,18 @@ if command -v perf > /dev/null && python3 tests/bench/perf_samples.py "$T/perf" 
 		cp "$T/perf.1" "$T/in"; a1=$(ns $((count / 2)) "$cp" symbolize --elf "$library"); mv "$T/out" "$T/ours.1"
 		a=$(((a0 + a1) / 2)); echo "$a" >> "$T/a"
 		awk "BEGIN { print $b / $a }" >> "$T/ratio"
+		# what does not depend on the number of addresses: both programs read and sort the same symbols once
+		start=0
+		for file in "$program" "$library"; do
+			echo 0x1000 > "$T/in"; start=$((start + $(ns 1 "$cp" symbolize --elf "$file")))
+		done
+		echo $((start / count)) >> "$T/start"
+		awk "BEGIN { print $b / ($a - $start / $count) }" >> "$T/beyond"
 	done
 	printf '%s and %s, %s addresses: perf script %5s ns/address, ours %5s (%s times, %s)\n' "$(basename "$program")" \
 		"$(basename "$library")" "$count" "$(median < "$T/b")" "$(median < "$T/a")" "$(median < "$T/ratio" | cut -c1-6)" "$(spread < "$T/ratio")"
+	printf '  of ours %s ns/address are two runs with one address; without them %s times (%s)\n' \
+		"$(median < "$T/start")" "$(median < "$T/beyond" | cut -c1-6)" "$(spread < "$T/beyond")"
 	paste -d '\n' "$T/ours.0" "$T/ours.1" | python3 -c '
 import re, sys
 # perf leaves arguments out, keeps versions, and may choose another alias of an address

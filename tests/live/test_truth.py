@@ -22,7 +22,7 @@ EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
 
 class Stamps:
     def __init__(self, path):
-        self.waits, self.cpu, self.life = {}, {}, {}
+        self.waits, self.cpu, self.life, self.asleep = {}, {}, {}, {}
         self.late = {}  # {tid: ns that the kernel's clocks have as running before the thread really ran}
         for line in open(path):
             w = line.split()
@@ -30,6 +30,8 @@ class Stamps:
                 self.waits.setdefault(int(w[1]), []).append((w[2], int(w[3]), int(w[4]), int(w[5])))
             elif w[0] == "cpu":
                 self.cpu.setdefault(int(w[1]), []).append((int(w[2]), int(w[3])))
+            elif w[0] == "asleep":
+                self.asleep.setdefault(int(w[1]), []).append((int(w[2]), int(w[3]), int(w[4])))
             elif w[0] == "thread":
                 self.life[int(w[1])] = (int(w[2]), int(w[3]))
 
@@ -73,15 +75,23 @@ def off_cpu(p, t):
     return off
 
 
-def check_waits(who, expected, cnts, off, problems, tolerance, late=0, cpu={}):
-    for f, want in expected.items():
+class Waits:
+    """What the stamps say of a function: of the time in its brackets that is not CPU time it was off the CPU."""
+    def __init__(self):
+        self.ns, self.cnt, self.cpu_ns = 0, 0, 0
+        self.unsure_ns = 0  # less is possible: CPU time in brackets that the window cuts, on whichever side of its border
+
+
+def check_waits(who, expected, off, problems, tolerance, late=0):
+    for f, w in expected.items():
+        want = w.ns
         got = off.get(f, {})
         if f == "stopped":
             got = {"stopped": sum(e.get("stopped", 0) for e in off.values())}
         have = sum(got.values())
-        above = have - want - tolerance.cpu_share * cpu.get(f, 0)
-        if max(above, want - have) > tolerance.waits(want, cnts[f]) + late:
-            problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({cnts[f]} waits)")
+        above = have - want - tolerance.cpu_share * w.cpu_ns
+        if max(above, want - w.unsure_ns - have) > tolerance.waits(want, w.cnt) + late:
+            problems.append(f"{who} {f}: {have/1e6:.3f} ms of {want/1e6:.3f} ms stamped ({w.cnt} waits, {w.unsure_ns/1e6:.3f} ms unsure)")
         kind = EXPECT_KIND.get(f, "sleep")
         others = {k: v for k, v in got.items() if k in BLOCKED - {kind}}
         runnable = sum(v for k, v in got.items() if k in RUNNABLE)  # all of it where it got no CPU to go to sleep on
@@ -89,22 +99,28 @@ def check_waits(who, expected, cnts, off, problems, tolerance, late=0, cpu={}):
             problems.append(f"{who} {f}: expected state {kind}, got {got}")
 
 
-def expected_waits(p, stamps, tid, expected, cnts, used):
+def expected_waits(p, stamps, tid, expected):
     for f, start, end, cpu in stamps.waits.get(tid, []):
         a, b = max(start, p.start), min(end, p.end)
-        if a < b:
-            add(expected, f, (b - a) - (cpu if (a, b) == (start, end) else 0))
-            add(cnts, f, 1)
-            add(used, f, cpu)
+        if a >= b:
+            continue
+        w = expected.setdefault(f, Waits())
+        w.cnt += 1
+        w.cpu_ns += cpu
+        if (a, b) == (start, end):
+            w.ns += b - a - cpu
+        else:
+            w.ns += b - a
+            w.unsure_ns += min(cpu, b - a)
 
 
 def check_thread(p, t, stamps, problems, tolerance):
     """A thread that lived through the whole window."""
     tid = int(t["tid"])
     late = stamps.late.get(tid, 0)
-    expected, cnts, used = {}, {}, {}
-    expected_waits(p, stamps, tid, expected, cnts, used)
-    check_waits(tid, expected, cnts, off_cpu(p, t), problems, tolerance, late, used)
+    expected = {}
+    expected_waits(p, stamps, tid, expected)
+    check_waits(tid, expected, off_cpu(p, t), problems, tolerance, late)
     points = stamps.cpu.get(tid, [])
     if len(points) < 2:
         return
@@ -124,13 +140,13 @@ def check_thread(p, t, stamps, problems, tolerance):
 
 def check_short_lived(p, threads, stamps, problems, tolerance):
     """Threads born or dead inside the window, together: single waits of some ms are too few to judge by."""
-    expected, cnts, used, off = {}, {}, {}, {}
+    expected, off = {}, {}
     for t in threads:
-        expected_waits(p, stamps, int(t["tid"]), expected, cnts, used)
+        expected_waits(p, stamps, int(t["tid"]), expected)
         for f, kinds in off_cpu(p, t).items():
             for kind, ns in kinds.items():
                 add(off.setdefault(f, {}), kind, ns)
-    check_waits("short-lived", expected, cnts, off, problems, tolerance, cpu=used)
+    check_waits("short-lived", expected, off, problems, tolerance)
 
 
 def check_books(p, t, problems):
@@ -175,7 +191,7 @@ def judge(scenario, p, stamps, main, tolerance=HERE):
     check_set(p, stamps, problems)
     checks = EXTRA.get(scenario)
     if checks:
-        checks(p, stamps, problems)
+        checks(p, stamps, problems, tolerance)
     unseen = p.loss.get("resume unseen")
     if unseen and int(unseen["events"]) > 2:
         problems.append(f"waits lost their stacks: {unseen}")
@@ -198,7 +214,7 @@ def attempt(folder, scenario, duration, extra=()):
     return judge(scenario, p, Stamps(stamps_path), work.pid)
 
 
-def extra_sleepers(p, stamps, problems):
+def extra_sleepers(p, stamps, problems, _tolerance):
     for s in p.sums:
         if "asleep_throughout" not in s.get("flags", ""):
             problems.append(f"a sum without asleep_throughout: {s}")
@@ -208,7 +224,7 @@ def extra_sleepers(p, stamps, problems):
             problems.append(f"wrong stack {p.frames(s['stack'])}")
 
 
-def extra_storm(p, stamps, problems):
+def extra_storm(p, stamps, problems, _tolerance):
     names = {pr.get("comm") for pr in p.processes.values()}
     if "true" not in names:
         problems.append(f"no child ran true: {names}")
@@ -227,10 +243,20 @@ def extra_storm(p, stamps, problems):
             problems.append(f"a stack of two programs: {frames}")
 
 
-EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm}
+def extra_pending(p, stamps, problems, tolerance):
+    """Blocked no longer than it asked for, or until the signal came: the rest is a wait for the CPU."""
+    for t in p.threads.values():
+        spans = [min(min(end, p.end) - max(start, p.start), ns) for start, end, ns in stamps.asleep.get(int(t["tid"]), [])]
+        spans = [ns for ns in spans if ns > 0]
+        have = sum(ns for kind, ns in off_cpu(p, t).get("sleep_pending", {}).items() if kind in BLOCKED)
+        if have > sum(spans) + tolerance.waits(sum(spans), len(spans)):
+            problems.append(f"{t['tid']} sleep_pending: blocked {have/1e6:.3f} ms of at most {sum(spans)/1e6:.3f} ms ({len(spans)} calls)")
+
+
+EXTRA = {"throughout": extra_sleepers, "many": extra_sleepers, "storm": extra_storm, "pending": extra_pending}
 SCENARIOS = [("ladder", 0.5), ("locks", 0.5), ("disk", 0.5), ("spinners", 0.5), ("spinner_sleeper", 0.5),
              ("pingpong", 0.1), ("dying", 0.5), ("throughout", 0.1), ("many", 0.1), ("straddle", 0.1), ("migrating", 0.5),
-             ("signals", 0.5), ("pending", 0.5), ("stopped", 0.5), ("storm", 0.5)]
+             ("signals", 0.5), ("pending", 0.5), ("locker", 0.5), ("stopped", 0.5), ("storm", 0.5)]
 
 
 def lacks(hook):

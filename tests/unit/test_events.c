@@ -83,6 +83,7 @@ static void take_good(struct events *ev)
 static void whole_records(void **state)
 {
 	struct events ev = { .keep_intervals = true };
+	union stack_room room;
 
 	(void)state;
 	take_good(&ev);
@@ -90,8 +91,8 @@ static void whole_records(void **state)
 	assert_int_equal(ev.thread_cnt, 1);
 	assert_int_equal(ev.interval_cnt, 1);
 	assert_string_equal(events_process(&ev, PROCESS)->event.comm, "it");
-	assert_int_equal(events_stack(&ev, STACK)->frames[FRAMES - 1], 0x3000);
-	assert_null(events_stack(&ev, STACK + 1));
+	assert_int_equal(events_stack(&ev, STACK, &room)->frames[FRAMES - 1], 0x3000);
+	assert_null(events_stack(&ev, STACK + 1, &room));
 	assert_null(events_process(&ev, PROCESS + 1));
 	events_free(&ev);
 }
@@ -131,9 +132,13 @@ static void malformed_records(void **state)
 {
 	const struct sym_opts opts = { .kallsyms = "/dev/null" };
 	struct events ev = { .keep_intervals = true };
-	struct result_input in = { .events = &ev, .symbolizer = symbolizer__new(&opts) };
+	const struct sum_table no_sums = { 0 };
+	struct result_input in = { .events = &ev,
+				   .symbolizer = symbolizer__new(&opts),
+				   .sums = &no_sums };
 	struct profile *p = profile__new();
 	struct err err = { 0 };
+	union stack_room room;
 	uint64_t bad_cnt;
 
 	(void)state;
@@ -143,7 +148,7 @@ static void malformed_records(void **state)
 	assert_int_equal(ev.thread_cnt, 1);
 	assert_int_equal(ev.interval_cnt, 1);
 	assert_int_equal(ev.process_cnt, 1);
-	assert_null(events_stack(&ev, STACK + 1));
+	assert_null(events_stack(&ev, STACK + 1, &room));
 
 	p->header.window_start_ns = 100;
 	p->header.window_end_ns = 200;

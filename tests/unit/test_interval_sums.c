@@ -21,15 +21,18 @@ static struct cp_event_interval wait_of(uint64_t start_ns, uint64_t end_ns)
 
 static struct cp_sum total_of(const struct interval_sums *s, uint32_t slice, uint32_t kind)
 {
-	const struct cp_sum_key *keys;
-	const struct cp_sum *values;
+	const struct sum_table *sums = interval_sums__table(s);
 	struct cp_sum total = { 0 };
 
-	for (size_t i = 0, cnt = interval_sums__get(s, &keys, &values); i < cnt; i++)
-		if (keys[i].slice == slice && keys[i].kind == kind) {
-			total.ns += values[i].ns;
-			total.cnt += values[i].cnt;
+	for (size_t i = 0; i < sums->cnt; i++) {
+		struct cp_sum_key key;
+		struct cp_sum value = sum_table_get(sums, i, &key);
+
+		if (key.slice == slice && key.kind == kind) {
+			total.ns += value.ns;
+			total.cnt += value.cnt;
 		}
+	}
 	return total;
 }
 

@@ -62,6 +62,45 @@ static void flatten_nested(void **state)
 	}
 }
 
+/* Many at once against one by one: enough of them, and ranges, for the index and the order to be at work. */
+static void many_are_found_as_one_is(void **state)
+{
+	enum {
+		RANGE_CNT = 5000,
+		ADDR_CNT = 40000
+	};
+	uint64_t *addrs = malloc(ADDR_CNT * sizeof(*addrs)), at = 1000;
+	uint32_t *found = malloc(ADDR_CNT * sizeof(*found)), rnd = 7, hit_cnt = 0;
+	struct ranges r = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < RANGE_CNT; i++) {
+		uint64_t start = at + next_random(&rnd) % (i % 50 ? 3 : 100000);
+
+		at = start + 1 + next_random(&rnd) % 200;
+		ranges_add(&r, start, at, i, 0);
+	}
+	ranges_index(&r);
+	for (size_t i = 0; i < ADDR_CNT; i++)
+		addrs[i] = i % 1000 ? next_random(&rnd) % (at + 500) : UINT64_MAX - i;
+	ranges_find_all(&r, addrs, ADDR_CNT, found);
+	for (size_t i = 0; i < ADDR_CNT; i++) {
+		const struct range *want = NULL;
+
+		for (size_t j = 0; j < r.cnt && r.items[j].start <= addrs[i]; j++)
+			if (addrs[i] < r.items[j].end)
+				want = &r.items[j];
+		assert_int_equal(found[i], want ? 1 + (want - r.items) : 0);
+		assert_ptr_equal(ranges_find(&r, addrs[i]), want);
+		hit_cnt += want != NULL;
+	}
+	assert_in_range(hit_cnt, 100, ADDR_CNT - 100);
+	ranges_find_all(&r, addrs, 0, found);
+	ranges_free(&r);
+	free(addrs);
+	free(found);
+}
+
 static void last_line_wins(void **state)
 {
 	(void)state;
@@ -96,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flatten_nested),
+		cmocka_unit_test(many_are_found_as_one_is),
 		cmocka_unit_test(last_line_wins),
 	};
 

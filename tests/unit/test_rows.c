@@ -370,6 +370,33 @@ static void test_plt_without_frames(void **state)
 	buf_free(&b);
 }
 
+/* The first instructions of a program or of its loader, where nothing describes them, have no caller. */
+static void test_start_without_frames(void **state)
+{
+	struct buf b = { 0 };
+	struct tiny_elf e;
+	struct row_table t;
+	uint64_t entry = 0x3000;
+
+	(void)state;
+	put_fde(&b, put_cie(&b, "zR"), 0x3040, 0x10, CODE(DW_CFA_def_cfa_offset, 24));
+	e = tiny_elf_make(".eh_frame", (const uint8_t *)b.data, b.len_bytes, 0);
+	for (int i = 0; i < 2; i++, entry = 0x3040) {
+		memcpy(e.data + offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry));
+		assert_int_equal(rows_compile(e.data, e.len_bytes, &t, NULL), 0);
+		assert_int_equal(rows_check(&t, NULL), 0);
+		assert_int_equal(row_kind(rows_find(&t, 0x2fff)), ROW_GAP);
+		assert_int_equal(row_kind(rows_find(&t, 0x3000)), i ? ROW_GAP : ROW_END);
+		assert_int_equal(row_kind(rows_find(&t, 0x303f)), i ? ROW_GAP : ROW_END);
+		assert_int_equal(row_off(rows_find(&t, 0x3040)), 3); /* described: it counts */
+		assert_int_equal(row_kind(rows_find(&t, 0x3050)),
+				 ROW_GAP); /* start code is one piece */
+		rows_free(&t);
+	}
+	free(e.data);
+	buf_free(&b);
+}
+
 static void test_damaged_sections(void **state)
 {
 	struct buf b = { 0 };
@@ -581,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_debug_frame_fills),
 		cmocka_unit_test(test_plt_without_frames),
+		cmocka_unit_test(test_start_without_frames),
 		cmocka_unit_test(test_damaged_sections),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_without_unwind_information),

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -51,7 +52,13 @@ static void tear_down(struct setup *u)
 
 static int publish(struct setup *u, uint32_t number, struct cp_range *range)
 {
-	return spaces__publish(u->spaces, number, getpid(), u->sym, range, NULL);
+	struct maps maps;
+	int rc;
+
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	rc = spaces__publish(u->spaces, number, getpid(), &maps, u->sym, range, NULL);
+	maps_free(&maps);
+	return rc;
 }
 
 static uint32_t with_rows(const struct setup *u, const struct cp_range *range)
@@ -189,12 +196,48 @@ static void test_files_evicted(void **state)
 	tear_down(&u);
 }
 
+static pid_t gone(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+/* A process that is gone has the rows of the files that others mapped, and its vdso's. */
+static void test_process_gone(void **state)
+{
+	struct setup u = set_up(1 << 20, 256);
+	struct cp_range range, of_gone;
+	struct maps maps;
+
+	(void)state;
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	assert_int_equal(spaces__publish(u.spaces, 1, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_true(with_rows(&u, &of_gone) <= 1);
+	assert_int_equal(publish(&u, 2, &range), 0);
+	assert_true(with_rows(&u, &range) >= 3);
+	assert_int_equal(spaces__publish(u.spaces, 3, gone(), &maps, u.sym, &of_gone, NULL), 0);
+	assert_int_equal(with_rows(&u, &of_gone), with_rows(&u, &range));
+	for (uint32_t i = 0; i < range.mapping_cnt; i++) {
+		const struct cp_mapping *a = &u.mappings[range.mapping + i];
+
+		assert_memory_equal(a, &u.mappings[of_gone.mapping + i], sizeof(*a));
+		assert_int_equal(a->start >> 63, 0); /* not the vsyscall page */
+	}
+	maps_free(&maps);
+	tear_down(&u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_without_room),
 		cmocka_unit_test(test_mappings_used_again),
 		cmocka_unit_test(test_files_evicted),
+		cmocka_unit_test(test_process_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,9 +3,9 @@
  * CLOCK_MONOTONIC and of the thread's CPU clock, written out at the end for the test to compare with.
  *
  * usage: truth SCENARIO FILE; runs until SIGTERM (at most ten minutes), then writes FILE
- * Lines of FILE: "wait TID FUNCTION START END CPU", "cpu TID TIME CPU_TIME", "thread TID BORN DIED",
- * times in ns, DIED 0 while it lives, END of
- * a wait that is still open is the time of writing. */
+ * Lines of FILE: "wait TID FUNCTION START END CPU", "cpu TID TIME CPU_TIME", "asleep TID START END NS" (blocked
+ * for at most NS of this time), "thread TID BORN DIED", times in ns, DIED 0 while it lives, END of a wait that is still
+ * open is the time of writing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ struct stamp {
 };
 
 enum {
-	STAMPS_MAX = 1 << 16
+	STAMPS_MAX = 1 << 18
 };
 
 struct log {
@@ -43,6 +43,7 @@ struct log {
 	struct log *next;
 };
 
+static const char asleep[] = "asleep"; /* instead of a function, with how long instead of cpu_ns */
 static _Atomic(struct log *) logs;
 static _Thread_local struct log *mine;
 static uint64_t end_ns;
@@ -70,6 +71,12 @@ static struct stamp *add_stamp(const char *function, uint64_t start, uint64_t en
 	mine->stamps[at] = (struct stamp){ function, start, end, 0 };
 	atomic_store(&mine->cnt, at + 1);
 	return &mine->stamps[at];
+}
+
+/* At most ns of the time from start to end was the thread blocked. */
+static void add_asleep(uint64_t start, uint64_t end, uint64_t ns)
+{
+	add_stamp(asleep, start, end)->cpu_ns = ns;
 }
 
 static void stamp_cpu(void)
@@ -497,25 +504,85 @@ static void run_signals(void)
 	pthread_join(t, NULL);
 }
 
-/* sleeps that find a signal pending: it comes between the call and the sleep. The thread then goes on, or, since
- * another wants its CPU, leaves it in state S without having slept. Many calls a stamp. */
-NOINLINE static void sleep_pending(uint64_t ns)
-{
-	uint64_t until_ns = now_ns() + ns;
+/* Sleeps that find a signal pending: it comes between the call and the sleep, where nanosleep does not look for one. At
+ * the same time a thread wakes that must have the CPU. The sleeper leaves it in state S then, but is runnable: it does
+ * not sleep while the other works. Both come from timers that expire at the same moment, known beforehand; the sleeper
+ * calls a little earlier, and learns how much: a signal that came before the call interrupts nothing. */
+enum {
+	ROUND_NS = 4000000,
+	RIVAL_NS = 2000000,
+	LEAD_STEP_NS = 500,
+};
+static uint64_t rounds_begin_ns;
 
-	while (now_ns() < until_ns)
-		sleep_ns(1000000);
-	asm volatile("");
+static uint64_t next_round_ns(void)
+{
+	return rounds_begin_ns + ((now_ns() - rounds_begin_ns) / ROUND_NS + 1) * ROUND_NS;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+}
+
+NOINLINE static void sleep_pending(uint64_t due_ns, uint64_t *lead_ns)
+{
+	struct timespec ts = timespec_of(2 * ROUND_NS); /* the other's work must not outlast it */
+	uint64_t called_ns;
+
+	while (now_ns() + *lead_ns < due_ns)
+		;
+	called_ns = now_ns();
+	if (nanosleep(&ts, NULL)) {
+		add_asleep(called_ns, due_ns, due_ns - called_ns);
+		*lead_ns -= *lead_ns ? LEAD_STEP_NS : 0;
+	} else {
+		add_asleep(called_ns, now_ns(), 2 * ROUND_NS);
+		*lead_ns += LEAD_STEP_NS;
+	}
 }
 
 static void *pending(void *arg)
 {
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
+	uint64_t lead_ns = 10 * LEAD_STEP_NS;
+	timer_t timer;
+
 	(void)arg;
 	pin(0);
 	begin_log();
-	atomic_store(&signal_target, mine->tid);
-	while (!over())
-		WAIT(sleep_pending, 20000000);
+	event._sigev_un._tid = mine->tid;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
+		exit(1);
+	while (!over()) {
+		uint64_t due_ns = next_round_ns();
+		struct itimerspec at = { .it_value = timespec_of(due_ns) };
+
+		timer_settime(timer, TIMER_ABSTIME, &at, NULL);
+		WAIT(sleep_pending, due_ns, &lead_ns);
+	}
+	end_thread();
+	return NULL;
+}
+
+static void *rival(void *arg)
+{
+	struct sched_param first = { .sched_priority = 1 };
+
+	(void)arg;
+	pin(0);
+	if (sched_setscheduler(0, SCHED_FIFO, &first)) {
+		perror("sched_setscheduler");
+		exit(1);
+	}
+	begin_log();
+	while (!over()) {
+		struct timespec due = timespec_of(next_round_ns());
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+		burn(RIVAL_NS);
+		stamp_cpu();
+	}
 	end_thread();
 	return NULL;
 }
@@ -526,17 +593,36 @@ static void run_pending(void)
 	pthread_t t[2];
 
 	sigaction(SIGUSR1, &sa, NULL);
+	rounds_begin_ns = now_ns();
 	t[0] = spawn(pending, NULL);
-	t[1] = spawn(spinner, (void *)0);
-	pin(1);
-	while (!over()) {
-		sleep_ns(3000000);
-		for (uint64_t until_ns = now_ns() + 4000000; now_ns() < until_ns;)
-			if (atomic_load(&signal_target))
-				syscall(SYS_tgkill, getpid(), signal_target, SIGUSR1);
-	}
+	t[1] = spawn(rival, NULL);
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
+}
+
+/* A thread that takes the lock of its address space all the time, in the shortest system call that does: each release
+ * runs a kernel program that looks for the thread's state. Timers wake others on the same CPU meanwhile, and some of
+ * their interrupts come while it looks. */
+static void *locker(void *arg)
+{
+	pin((int)(intptr_t)arg);
+	begin_log();
+	while (!over()) {
+		for (int i = 0; i < 1000; i++)
+			syscall(SYS_brk, 0);
+		stamp_cpu();
+	}
+	end_thread();
+	return NULL;
+}
+
+static void run_locker(void)
+{
+	pthread_t t[3] = { spawn(locker, NULL), spawn(pinned_sleeper, NULL),
+			   spawn(pinned_sleeper, NULL) };
+
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
 }
 
 /* a stopped process: the parent stops and continues it, and stamps for it */
@@ -601,6 +687,7 @@ static const struct {
 	{ "migrating", run_migrating },
 	{ "signals", run_signals },
 	{ "pending", run_pending },
+	{ "locker", run_locker },
 	{ "stopped", run_stopped },
 	{ "storm", run_storm },
 };
@@ -614,7 +701,11 @@ static void write_log(FILE *f, const struct log *log)
 	for (size_t i = 0; i < cnt; i++) {
 		struct stamp s = log->stamps[i];
 
-		if (!s.function)
+		if (s.function == asleep)
+			fprintf(f, "asleep %d %llu %llu %llu\n", (int)log->tid,
+				(unsigned long long)s.start_ns, (unsigned long long)s.end_ns,
+				(unsigned long long)s.cpu_ns);
+		else if (!s.function)
 			fprintf(f, "cpu %d %llu %llu\n", (int)log->tid,
 				(unsigned long long)s.start_ns, (unsigned long long)s.end_ns);
 		else if (s.start_ns)
@@ -656,6 +747,8 @@ int main(int argc, char **argv)
 		i++;
 	if (i == sizeof(scenarios) / sizeof(scenarios[0]))
 		return 2;
+	/* whoever clears a huge page holds the lock of the address space for long: others would wait without a stamp */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);

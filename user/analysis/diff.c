@@ -429,6 +429,9 @@ int diff__make(struct diff *d, const struct profile *const *before, unsigned int
 		return err_set(err, -EINVAL, "each side of a difference needs 1 to %d profiles",
 			       UINT16_MAX / 2);
 	b.runs = xcalloc(before_cnt + after_cnt, sizeof(*b.runs));
+	for (unsigned int i = 0; i < before_cnt + after_cnt; i++)
+		builds_add(&d->builds, i < before_cnt ? before[i] : after[i - before_cnt]);
+	d->tree.builds = &d->builds;
 	rc = add_runs(&b, before, before_cnt, 0, err);
 	if (!rc)
 		rc = add_runs(&b, after, after_cnt, 1, err);
@@ -445,6 +448,7 @@ int diff__make(struct diff *d, const struct profile *const *before, unsigned int
 void diff__fini(struct diff *d)
 {
 	nametree_free(&d->tree);
+	builds_free(&d->builds);
 	free(d->nodes);
 	free(d->functions);
 	free(d->measures);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "user/base/err.h"
+#include "user/model/builds.h"
 #include "user/model/nametree.h"
 #include "user/model/profile.h"
 
@@ -68,6 +69,7 @@ struct diff_function {
 
 struct diff {
 	struct nametree tree;
+	struct builds builds;
 	struct diff_node *nodes;	 /* by node of the tree */
 	struct diff_function *functions; /* by change: see diff_function_order */
 	size_t function_cnt;

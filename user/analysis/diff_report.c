@@ -81,6 +81,11 @@ void diff_report_method(const struct diff *d, struct buf *out)
 {
 	buf_printf(out, "%u run%s before, %u after; values in %s, means, %s.", d->run_cnt[0],
 		   d->run_cnt[0] == 1 ? "" : "s", d->run_cnt[1], d->unit, normalised[d->normalize]);
+	if (d->builds.several_cnt)
+		buf_printf(
+			out,
+			" %zu file%s of several builds: functions without a name count as one there.",
+			d->builds.several_cnt, d->builds.several_cnt == 1 ? " is" : "s are");
 	switch (d->method) {
 	case DIFF_PERMUTATION:
 		buf_puts(out, " Noise: permutation of the runs (step-down max-T)");

@@ -81,6 +81,15 @@ static void free_patterns(struct patterns *ps)
 	free(ps->items);
 }
 
+int stackfilter_check(const char *frame, struct err *err)
+{
+	struct patterns ps = { 0 };
+	int rc = add_patterns(&ps, &frame, 1, err);
+
+	free_patterns(&ps);
+	return rc;
+}
+
 static bool matches(const struct patterns *ps, const char *name)
 {
 	for (size_t i = 0; i < ps->cnt; i++) {

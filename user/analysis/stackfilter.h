@@ -29,7 +29,9 @@ struct stackfilter_report {
 	uint64_t dropped_interval_cnt;
 };
 
-/* 0, or -EINVAL for a regular expression that is none. O(stacks + sums + intervals). */
+/* 0, or -EINVAL for a regular expression that is none: of one frame before there is a profile. */
+int stackfilter_check(const char *frame, struct err *err);
+/* The same of all of them, or they are applied. O(stacks + sums + intervals). */
 int stackfilter_apply(struct profile *p, const struct stackfilter *f,
 		      struct stackfilter_report *ret, struct err *err);
 

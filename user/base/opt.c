@@ -72,8 +72,12 @@ static int set_value(const struct opt *o, void *values, const char *text, struct
 {
 	void *at = (char *)values + o->off_bytes;
 	struct opt_list *list = at;
-	int rc = 0;
+	int rc = o->check ? o->check(text, err) : 0;
 
+	if (rc) {
+		err_prefix(err, "--%s", o->name);
+		return rc;
+	}
 	switch (o->type) {
 	case OPT_FLAG:
 		*(bool *)at = true;

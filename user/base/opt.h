@@ -34,6 +34,9 @@ struct opt {
 	const char *help; /* one sentence, no full stop */
 	double min, max;
 	const char *const *choices;
+	/* of OPT_STRING and OPT_LIST: whether a text is one that can be used, by whoever uses it later; NULL: any is. So what
+	 * is wrong with a command line is said before anything is done. */
+	int (*check)(const char *text, struct err *err);
 };
 
 struct opt_list {

@@ -11,7 +11,7 @@
 #include "user/model/kinds.h"
 
 enum {
-	STACK_IDS_MAX = 1 << 26,
+	STACK_IDS_MAX = EVENTS_STACK_KEPT,
 	PROCESS_IDS_MAX = 1 << 26,
 };
 
@@ -19,16 +19,6 @@ static size_t stack_bytes(const struct cp_event_stack *e)
 {
 	return sizeof(*e) + ((size_t)e->kernel_cnt + e->user_cnt) * sizeof(e->frames[0]) +
 	       e->python_cnt * sizeof(struct cp_python_frame);
-}
-
-/* Equal but for the number. */
-static bool same_content(const struct cp_event_stack *a, const struct cp_event_stack *b)
-{
-	const size_t from = offsetof(struct cp_event_stack, fp_mask);
-
-	return a->stop == b->stop && a->kernel_cnt == b->kernel_cnt && a->user_cnt == b->user_cnt &&
-	       a->python_cnt == b->python_cnt &&
-	       !memcmp((const char *)a + from, (const char *)b + from, stack_bytes(a) - from);
 }
 
 static void reserve_stack(struct events *ev, uint32_t id)
@@ -39,36 +29,36 @@ static void reserve_stack(struct events *ev, uint32_t id)
 		return;
 	ev->stacks = xgrow(ev->stacks, &ev->stack_cap, id + 1, sizeof(*ev->stacks));
 	memset(ev->stacks + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stacks));
-	ev->stack_same =
-		xgrow(ev->stack_same, &ev->same_cap, ev->stack_cap, sizeof(*ev->stack_same));
-	memset(ev->stack_same + old_cap, 0, (ev->stack_cap - old_cap) * sizeof(*ev->stack_same));
 }
 
 static bool take_stack(struct events *ev, const struct cp_event_stack *e, size_t len_bytes)
 {
-	struct cp_event_stack *copy;
-	struct index_iter it;
-	uint64_t hash;
+	union stack_room room;
+	bool is_new;
 
 	if (len_bytes < sizeof(*e) || e->id >= STACK_IDS_MAX || !e->id ||
 	    len_bytes < stack_bytes(e))
 		return false;
 	reserve_stack(ev, e->id);
-	hash = hash_bytes(e->fp_mask, stack_bytes(e) - offsetof(struct cp_event_stack, fp_mask));
-	it = index_find(&ev->stack_index, hash);
-	for (; index_hit(&ev->stack_index, &it); index_next(&ev->stack_index, &it))
-		if (same_content(ev->stacks[it.elem], e)) {
-			ev->stacks[e->id] = ev->stacks[it.elem];
-			ev->stack_same[e->id] = it.elem;
-			return true;
-		}
-	copy = arena_alloc(&ev->arena, stack_bytes(e));
-	memcpy(copy, e, stack_bytes(e));
-	ev->stacks[e->id] = copy;
-	index_add(&ev->stack_index, hash, e->id);
-	if (copy->python_cnt && ev->python_seen)
-		ev->python_seen(ev->ctx, ev, copy);
-	return true;
+	ev->stacks[e->id] = stack_table_add(&ev->table, e, &is_new);
+	if (is_new && e->python_cnt && ev->python_seen)
+		ev->python_seen(ev->ctx, ev, stack_table_get(&ev->table, ev->stacks[e->id], &room));
+	return ev->stacks[e->id];
+}
+
+/* Walked at once, and from there on a stack like all others. */
+static bool take_copy(struct events *ev, const struct cp_event_copy *e, size_t len_bytes)
+{
+	union stack_room room;
+
+	if (len_bytes < sizeof(*e) || e->kernel_cnt > CP_FRAMES_MAX ||
+	    e->stack_bytes > CP_COPY_MAX_BYTES ||
+	    len_bytes - sizeof(*e) < e->kernel_cnt * sizeof(e->words[0]) + e->stack_bytes)
+		return false;
+	if (!ev->copy_seen)
+		return true;
+	ev->copy_seen(ev->ctx, ev, e, &room.stack);
+	return take_stack(ev, &room.stack, sizeof(room));
 }
 
 static bool take_thread(struct events *ev, const struct cp_event_thread *e, size_t len_bytes)
@@ -85,7 +75,8 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 {
 	struct event_process *p;
 
-	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX)
+	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX ||
+	    e->vma_cnt > CP_VMAS_MAX || len_bytes - sizeof(*e) < e->vma_cnt * sizeof(struct cp_vma))
 		return false;
 	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
 	p = &ev->processes[ev->process_cnt];
@@ -94,7 +85,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	index_add(&ev->process_index, hash_u64(e->process), (uint32_t)ev->process_cnt);
 	ev->process_cnt++;
 	if (ev->process_seen)
-		ev->process_seen(ev->ctx, ev, p);
+		ev->process_seen(ev->ctx, ev, p, (const struct cp_vma *)(e + 1));
 	return true;
 }
 
@@ -169,6 +160,9 @@ int events_take(struct events *ev, const void *data, size_t len_bytes)
 		case CP_EVENT_STACK:
 			good = take_stack(ev, data, len_bytes);
 			break;
+		case CP_EVENT_COPY:
+			good = take_copy(ev, data, len_bytes);
+			break;
 		case CP_EVENT_THREAD:
 			good = take_thread(ev, data, len_bytes);
 			break;
@@ -206,22 +200,42 @@ struct event_process *events_process(const struct events *ev, uint32_t id)
 	return NULL;
 }
 
-const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id)
+/* Its number in the table; 0 = lost. */
+static uint32_t number_of(const struct events *ev, uint32_t id)
 {
-	return id < ev->stack_cap ? ev->stacks[id] : NULL;
+	if (id < ev->stack_cap)
+		return ev->stacks[id];
+	return id >= EVENTS_STACK_KEPT && id - EVENTS_STACK_KEPT < ev->table.cnt ?
+		       id - EVENTS_STACK_KEPT :
+		       0;
+}
+
+const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id,
+					  union stack_room *room)
+{
+	uint32_t number = number_of(ev, id);
+
+	return number ? stack_table_get(&ev->table, number, room) : NULL;
+}
+
+int events_stack_stop(const struct events *ev, uint32_t id)
+{
+	uint32_t number = number_of(ev, id);
+
+	return number ? stack_table_stop(&ev->table, number) : -1;
 }
 
 uint32_t events_same_stack(const struct events *ev, uint32_t id)
 {
-	return id < ev->stack_cap && ev->stack_same[id] ? ev->stack_same[id] : id;
+	uint32_t number = number_of(ev, id);
+
+	return number ? EVENTS_STACK_KEPT + number : id;
 }
 
 void events_free(struct events *ev)
 {
-	arena_free(&ev->arena);
+	stack_table_free(&ev->table);
 	free(ev->stacks);
-	free(ev->stack_same);
-	index_free(&ev->stack_index);
 	free(ev->processes);
 	index_free(&ev->process_index);
 	free(ev->threads);

@@ -10,9 +10,16 @@
 #include <linux/types.h>
 
 #include "bpf/events.h"
-#include "user/base/arena.h"
 #include "user/base/index.h"
 #include "user/base/strtab.h"
+#include "user/capture/stack_table.h"
+#include "user/capture/sum_table.h"
+
+enum {
+	EVENTS_STACK_KEPT =
+		1
+		<< 26, /* the kernel's numbers of stacks are smaller, those of events_same_stack not */
+};
 
 /* A process generation with what /proc told when it was announced. */
 struct event_process {
@@ -24,12 +31,10 @@ struct event_process {
 };
 
 struct events {
-	struct arena arena;		      /* stacks */
-	const struct cp_event_stack **stacks; /* by id; NULL where it was lost */
-	uint32_t *stack_same;		      /* by id: the first one that had the same frames */
-	size_t stack_cap, same_cap;	      /* ids below it */
-	struct index stack_index;	      /* by content */
-	struct event_process *processes;      /* in order of arrival */
+	struct stack_table table;
+	uint32_t *stacks;		 /* by the kernel's id: number in the table; 0: lost */
+	size_t stack_cap;		 /* ids below it */
+	struct event_process *processes; /* in order of arrival */
 	size_t process_cnt, process_cap;
 	struct index process_index; /* by id */
 	struct cp_event_thread *threads;
@@ -43,12 +48,16 @@ struct events {
 	bool keep_intervals;
 	struct strtab strings;
 	uint64_t bad_cnt; /* records that make no sense: a loss, in result_build */
-	/* called for each new process; may set space, exe_sid, cgroup_sid */
-	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p);
+	/* called for each new process, with the event's vma_cnt mappings; may set space, exe_sid, cgroup_sid */
+	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p,
+			     const struct cp_vma *vmas);
 	/* called when the last generation of a process has ended */
 	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
-	/* called for each new stack with Python frames; borrowed for as long as the events live */
+	/* called for each new stack with Python frames, borrowed until it returns; its id is its number in the table */
 	void (*python_seen)(void *ctx, struct events *ev, const struct cp_event_stack *e);
+	/* called for each copy of a stack: walks it into ret, whose room is enough for any stack */
+	void (*copy_seen)(void *ctx, struct events *ev, const struct cp_event_copy *e,
+			  struct cp_event_stack *ret);
 	/* a cgroup was made; a process came into a watched one */
 	void (*cgroup_seen)(void *ctx, uint64_t id, const char *path);
 	void (*moved_in)(void *ctx);
@@ -58,22 +67,23 @@ struct events {
 /* One record of the ring: checked, then kept. Returns 0 also for a bad one, which is counted. */
 int events_take(struct events *ev, const void *data, size_t len_bytes);
 struct event_process *events_process(const struct events *ev, uint32_t id); /* NULL if unknown */
-const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id); /* NULL if lost */
-/* The number that the first stack with the same frames had: the kernel forgets stacks, and sends them again. */
+/* A stack, by the kernel's number or by events_same_stack's; NULL if it was lost. Its id is its number in the table. O(frames). */
+const struct cp_event_stack *events_stack(const struct events *ev, uint32_t id,
+					  union stack_room *room);
+int events_stack_stop(const struct events *ev, uint32_t id); /* how it ended; -1 if it was lost */
+/* A number that all stacks with the same frames have, since the kernel forgets stacks and sends them again; id itself
+ * if it has not arrived. */
 uint32_t events_same_stack(const struct events *ev, uint32_t id);
 void events_free(struct events *ev);
 
 /* The sums that the kernel would have made of the intervals. */
 struct interval_sums;
 struct interval_sums *interval_sums__new(bool per_thread);
-void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
-			const struct cp_sum *value);
 /* From now on by slices, the first of which begins at start_ns. Intervals are cut at the borders; a wait is counted
  * in the slice in which it began. */
 void interval_sums__slice(struct interval_sums *s, uint64_t start_ns, uint64_t slice_ns);
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e);
-size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
-			  const struct cp_sum **values);
+const struct sum_table *interval_sums__table(const struct interval_sums *s);
 void interval_sums__free(struct interval_sums *s);
 
 #endif

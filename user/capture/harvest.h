@@ -17,19 +17,22 @@
 
 /* Zero-initialised is empty. */
 struct harvest {
-	struct interval_sums *sums;    /* what was taken; NULL: nothing */
+	struct sum_table sums;	 /* what was taken */
+	struct early_sum *early; /* ... before its stack was known */
+	size_t early_cnt, early_cap;
+	uint64_t last_ns;	       /* of CLOCK_MONOTONIC: the last harvest */
 	uint32_t sum_base, stack_base; /* keys and stacks that had come at the last harvest */
-	uint32_t time_cnt;
 };
 
-/* When a map is three quarters full, or holds 65,536 new keys; otherwise two comparisons. kernel_sums: the kernel adds up; else only stacks
- * are taken. O(room of the maps), which as many new sums and stacks have paid for. */
+/* Takes out the sums, and forgets the stacks, when their map is three quarters full or holds 65,536 new keys, or a
+ * minute after the last time if there are 16,384 new sums or 32,768 new stacks; otherwise a few comparisons.
+ * kernel_sums: the kernel adds up; else only stacks are taken. O(room of the maps), which as many new sums and stacks,
+ * or a minute, have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
-/* When all events have been taken: all sums, those in the kernel and those taken out, each key once; borrowed until harvest_free. */
+/* When all events have been taken: all sums, those in the kernel and those taken out; borrowed until harvest_free. */
 int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
-		   const struct cp_sum_key **keys, const struct cp_sum **values, size_t *cnt,
-		   struct err *err);
+		   const struct sum_table **ret, struct err *err);
 void harvest_free(struct harvest *h);
 
 #endif

@@ -26,10 +26,7 @@ struct pending {
 struct interval_sums {
 	bool per_thread;
 	uint64_t start_ns, slice_ns; /* slice_ns 0: no slices */
-	struct cp_sum_key *keys;
-	struct cp_sum *values;
-	size_t cnt, key_cap, value_cap;
-	struct index index;
+	struct sum_table table;
 	struct pending *pending; /* running time without a sample, by thread */
 	size_t pending_cnt, pending_cap;
 	struct index pending_index;
@@ -53,30 +50,12 @@ void interval_sums__free(struct interval_sums *s)
 {
 	if (!s)
 		return;
-	free(s->keys);
-	free(s->values);
+	sum_table_free(&s->table);
 	for (size_t i = 0; i < s->pending_cnt; i++)
 		free(s->pending[i].parts);
 	free(s->pending);
-	index_free(&s->index);
 	index_free(&s->pending_index);
 	free(s);
-}
-
-static struct cp_sum *sum_of(struct interval_sums *s, const struct cp_sum_key *key)
-{
-	uint64_t hash = hash_bytes(key, sizeof(*key));
-	struct index_iter it = index_find(&s->index, hash);
-
-	for (; index_hit(&s->index, &it); index_next(&s->index, &it))
-		if (!memcmp(&s->keys[it.elem], key, sizeof(*key)))
-			return &s->values[it.elem];
-	s->keys = xgrow(s->keys, &s->key_cap, s->cnt + 1, sizeof(*s->keys));
-	s->values = xgrow(s->values, &s->value_cap, s->cnt + 1, sizeof(*s->values));
-	index_add(&s->index, hash, (uint32_t)s->cnt);
-	s->keys[s->cnt] = *key;
-	s->values[s->cnt] = (struct cp_sum){ 0 };
-	return &s->values[s->cnt++];
 }
 
 static struct pending *pending_of(struct interval_sums *s, uint32_t tid)
@@ -96,12 +75,10 @@ static struct pending *pending_of(struct interval_sums *s, uint32_t tid)
 static void add(struct interval_sums *s, struct cp_sum_key *key, const struct part *part,
 		uint64_t cnt)
 {
-	struct cp_sum *sum;
+	const struct cp_sum sum = { .ns = part->ns, .cnt = cnt };
 
 	key->slice = part->slice;
-	sum = sum_of(s, key);
-	sum->ns += part->ns;
-	sum->cnt += cnt;
+	sum_table_add(&s->table, key, &sum);
 }
 
 static void wait_for_sample(struct pending *p, const struct part *part)
@@ -174,19 +151,7 @@ void interval_sums__add(struct interval_sums *s, const struct cp_event_interval 
 	book_running(s, &key, p, cnt);
 }
 
-void interval_sums__put(struct interval_sums *s, const struct cp_sum_key *key,
-			const struct cp_sum *value)
+const struct sum_table *interval_sums__table(const struct interval_sums *s)
 {
-	struct cp_sum *sum = sum_of(s, key);
-
-	sum->ns += value->ns;
-	sum->cnt += value->cnt;
-}
-
-size_t interval_sums__get(const struct interval_sums *s, const struct cp_sum_key **keys,
-			  const struct cp_sum **values)
-{
-	*keys = s->keys;
-	*values = s->values;
-	return s->cnt;
+	return &s->table;
 }

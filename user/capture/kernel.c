@@ -17,6 +17,7 @@
 #include "user/capture/capability.h"
 #include "user/capture/grace.h"
 #include "user/capture/resume.h"
+#include "user/capture/ring.h"
 #include "user/capture/sampler.h"
 #include "user/capture/sum_maps.h"
 #include "user/model/kinds.h"
@@ -40,10 +41,13 @@ _Static_assert((int)ACCOUNT_THROUGHOUT == (int)PART_ASLEEP_THROUGHOUT, "flags");
 _Static_assert((int)CP_SUM_FILTERED == (int)PART_FILTERED, "flags");
 _Static_assert((int)CP_SUM_NOT_SAMPLED == (int)PART_NOT_SAMPLED, "flags");
 _Static_assert((int)CP_STOP_IO_WORKER == (int)STOP_IO_WORKER, "stops");
+_Static_assert((int)CP_STOP_COPY_SHORT == (int)STOP_COPY_SHORT, "stops");
+_Static_assert((int)CP_STOP_EXITING == (int)STOP_EXITING, "stops");
+_Static_assert((int)CP_STOP_EXEC == (int)STOP_EXEC, "stops");
 
 struct kernel {
 	struct causeprof_bpf *skel;
-	struct ring_buffer *ring;
+	struct ring ring;
 	struct sampler *sampler;
 	struct resume resume;
 	struct spaces_sizes sizes;
@@ -87,6 +91,7 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.user_threads = opts->user_threads,
 		.kernel_threads = opts->kernel_threads,
 		.cgroups = opts->cgroup_cnt,
+		.whole_processes = !opts->tid_cnt,
 		.sums = opts->sink != SINK_INTERVALS,
 		.intervals = opts->sink != SINK_SUMS,
 		.per_thread = opts->per_thread,
@@ -328,7 +333,7 @@ void kernel__close(struct kernel *k)
 {
 	if (!k)
 		return;
-	ring_buffer__free(k->ring);
+	ring_close(&k->ring);
 	sampler__close(k->sampler);
 	for (size_t i = 0; i < ARRAY_CNT(k->maps); i++)
 		if (k->maps[i])
@@ -460,20 +465,19 @@ void kernel__set_window(struct kernel *k, const struct account_window *w)
 
 int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *err)
 {
-	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.cp_ring), fn, ctx, NULL);
-	return k->ring ? 0 : err_errno(err, "cannot read the ring buffer");
+	const struct bpf_map *map = k->skel->maps.cp_ring;
+
+	return ring_open(&k->ring, bpf_map__fd(map), bpf_map__max_entries(map), fn, ctx, err);
 }
 
 int kernel__event_fd(const struct kernel *k)
 {
-	return ring_buffer__epoll_fd(k->ring);
+	return ring_fd(&k->ring);
 }
 
 int kernel__consume(struct kernel *k, struct err *err)
 {
-	int rc = ring_buffer__consume(k->ring);
-
-	return rc < 0 ? err_set(err, rc, "reading the ring buffer: %s", strerror(-rc)) : 0;
+	return ring_consume(&k->ring, err);
 }
 
 void kernel__fill(const struct kernel *k, struct kernel_fill *ret)

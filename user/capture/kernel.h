@@ -43,7 +43,8 @@ void kernel__set_window(struct kernel *k, const struct account_window *w);
 typedef int (*kernel_event_fn)(void *ctx, void *data, size_t len_bytes);
 int kernel__listen(struct kernel *k, kernel_event_fn fn, void *ctx, struct err *err);
 int kernel__event_fd(const struct kernel *k); /* readable when events want to be read soon */
-int kernel__consume(struct kernel *k, struct err *err); /* calls fn for what is there */
+/* Calls fn for what is there, and for no more than the ring can hold: who adds to it may be faster. */
+int kernel__consume(struct kernel *k, struct err *err);
 
 /* All sums: arrays owned by the caller, also after an error. A key may come twice. */
 int kernel__sums(struct kernel *k, struct cp_sum_key **keys, struct cp_sum **values, size_t *cnt,

@@ -9,6 +9,7 @@
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/code_maps.h"
+#include "user/capture/name_queries.h"
 #include "user/capture/python_stack.h"
 
 enum {
@@ -50,6 +51,7 @@ struct builder {
 	uint32_t *threads;	   /* parallel to events.threads */
 	struct index thread_index; /* by tid: the last one that had it */
 	struct code_maps maps;
+	union stack_room room; /* of the stack at work */
 };
 
 static struct frame make_frame(struct builder *b, const struct sym_result *r, size_t i,
@@ -139,21 +141,16 @@ static uint32_t push_mark(struct builder *b, uint32_t stack, const char *text)
 	return profile__add_stack(b->p, stack, profile__add_frame(b->p, &f));
 }
 
-static bool bit(const __u64 mask[2], size_t i)
-{
-	return mask[i >> 6] >> (i & 63) & 1;
-}
-
 static const struct named *user_frame(struct builder *b, const struct cp_event_stack *e, size_t i,
 				      uint64_t space)
 {
 	uint32_t flags = 0;
 
-	if (!i || bit(e->signal_mask, i - 1))
+	if (!i || stack_bit(e->signal_mask, i - 1))
 		flags |= FRAME_EXACT_PC;
-	if (bit(e->fp_mask, i))
+	if (stack_bit(e->fp_mask, i))
 		flags |= FRAME_BY_FP;
-	if (bit(e->signal_mask, i))
+	if (stack_bit(e->signal_mask, i))
 		flags |= FRAME_SIGNAL;
 	return name_address(b, space, e->frames[e->kernel_cnt + i], flags);
 }
@@ -292,7 +289,7 @@ static int stop_without_frames(uint32_t id)
 
 static uint32_t build_stack(struct builder *b, uint32_t id, const struct event_process *process)
 {
-	const struct cp_event_stack *e = events_stack(b->in->events, id);
+	const struct cp_event_stack *e = events_stack(b->in->events, id, &b->room);
 	uint32_t stack;
 
 	if (!e)
@@ -398,29 +395,25 @@ static uint32_t thread_of_tid(const struct builder *b, uint32_t tid)
 	return found;
 }
 
-static bool without_stack(uint32_t flags)
-{
-	return flags & (PART_FILTERED | PART_NOT_SAMPLED);
-}
-
 static void add_sums(struct builder *b)
 {
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_sum_key *k = &b->in->keys[i];
+	for (size_t i = 0; i < b->in->sums->cnt; i++) {
+		struct cp_sum_key k;
+		struct cp_sum value = sum_table_get(b->in->sums, i, &k);
 		struct sum s = {
-			.process = process_number(b, k->process),
-			.thread = k->tid ? thread_of_tid(b, k->tid) : 0,
-			.slice = k->slice,
-			.gate = k->gate,
-			.kind = k->kind,
-			.flags = k->flags,
-			.latency_class = k->latency_class,
-			.ns = b->in->values[i].ns,
-			.cnt = b->in->values[i].cnt,
+			.process = process_number(b, k.process),
+			.thread = k.tid ? thread_of_tid(b, k.tid) : 0,
+			.slice = k.slice,
+			.gate = k.gate,
+			.kind = k.kind,
+			.flags = k.flags,
+			.latency_class = k.latency_class,
+			.ns = value.ns,
+			.cnt = value.cnt,
 		};
 
-		if (!without_stack(k->flags))
-			s.stack = stack_of(b, k->stack, k->process);
+		if (!result_without_stack(k.flags))
+			s.stack = stack_of(b, k.stack, k.process);
 		profile__add_sum(b->p, &s);
 	}
 }
@@ -439,7 +432,7 @@ static void add_intervals(struct builder *b)
 			.flags = e->flags,
 		};
 
-		if (e->stack && !without_stack(e->flags))
+		if (e->stack && !result_without_stack(e->flags))
 			iv.stack = stack_of(b, e->stack, e->process);
 		profile__add_interval(b->p, &iv);
 	}
@@ -448,7 +441,8 @@ static void add_intervals(struct builder *b)
 static bool stack_failed(int stop)
 {
 	return stop != STOP_NONE && stop != STOP_ROOT && stop != STOP_ZERO &&
-	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT;
+	       stop != STOP_RUNNING && stop != STOP_IO_WORKER && stop != STOP_COMPAT &&
+	       stop != STOP_EXITING && stop != STOP_EXEC;
 }
 
 /* Why time has no stack: a number without frames is a full ring's; no number at all is of several causes, and
@@ -474,24 +468,23 @@ static void add_losses(struct builder *b)
 					  b->in->losses[i].ns ? b->in->losses[i].ns : UINT64_MAX);
 	if (b->in->events->bad_cnt)
 		profile__add_loss(b->p, LOSS_BAD_RECORD, b->in->events->bad_cnt, UINT64_MAX);
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_event_stack *e = events_stack(b->in->events, b->in->keys[i].stack);
+	for (size_t i = 0; i < b->in->sums->cnt; i++) {
+		struct cp_sum_key k;
+		struct cp_sum value = sum_table_get(b->in->sums, i, &k);
+		int stop = events_stack_stop(b->in->events, k.stack);
 
-		uint32_t id = b->in->keys[i].stack;
-
-		if (without_stack(b->in->keys[i].flags) || id == CP_STACK_NEW)
+		if (result_without_stack(k.flags) || k.stack == CP_STACK_NEW)
 			continue;
 		/* without a number: a thread that had not run yet, unless stacks were lost */
-		if (!e && !b->in->keys[i].stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
+		if (stop < 0 && !k.stack && !b->in->losses[LOSS_RING_FULL_STACK].events)
 			continue;
-		if (!e)
-			profile__add_loss(b->p, cause_without_frames(b->in, id), 0,
-					  b->in->values[i].ns);
-		else if (stack_failed(e->stop))
+		if (stop < 0)
+			profile__add_loss(b->p, cause_without_frames(b->in, k.stack), 0, value.ns);
+		else if (stack_failed(stop))
 			profile__add_loss(b->p,
-					  e->stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
-								       LOSS_WALK_STOPPED,
-					  b->in->values[i].cnt, b->in->values[i].ns);
+					  stop == STOP_UNREADABLE ? LOSS_PAGE_NOT_RESIDENT :
+								    LOSS_WALK_STOPPED,
+					  value.cnt, value.ns);
 	}
 }
 
@@ -508,84 +501,11 @@ static void builder_fini(struct builder *b)
 	index_free(&b->thread_index);
 }
 
-struct queries {
-	struct sym_query *items;
-	size_t cnt, cap;
-};
-
-static void add_query(struct queries *q, uint64_t space, uint64_t addr, bool exact)
-{
-	q->items = xgrow(q->items, &q->cap, q->cnt + 1, sizeof(*q->items));
-	q->items[q->cnt++] = (struct sym_query){
-		.proc_key = space,
-		.addr = addr,
-		.pc = exact ? SYM_PC_EXACT : SYM_PC_RETURN,
-	};
-}
-
-static void add_queries(const struct builder *b, struct queries *q, uint32_t stack,
-			uint32_t process)
-{
-	const struct cp_event_stack *e = events_stack(b->in->events, stack);
-	const struct event_process *pr = events_process(b->in->events, process);
-	const __u64 *frames = e ? e->frames + e->kernel_cnt : NULL;
-
-	if (!e || !pr || !pr->space)
-		return;
-	for (size_t i = 0; i < e->user_cnt; i++)
-		add_query(q, pr->space, frames[i], !i || bit(e->signal_mask, i - 1));
-}
-
-/* The first one is asked for in two ways: what trimmed_cnt() cuts, it takes for a caller. */
-static void add_kernel_queries(const struct builder *b, struct queries *q, uint32_t stack)
-{
-	const struct cp_event_stack *e = events_stack(b->in->events, stack);
-
-	for (size_t i = 0; e && i < e->kernel_cnt; i++)
-		add_query(q, 0, e->frames[i], false);
-	if (e && e->kernel_cnt)
-		add_query(q, 0, e->frames[0], true);
-}
-
-static bool first_time(const struct builder *b, struct index *seen, size_t at)
-{
-	const struct cp_sum_key *k = &b->in->keys[at];
-	uint64_t hash = hash_pair(k->stack, k->process);
-	struct index_iter it = index_find(seen, hash);
-
-	for (; index_hit(seen, &it); index_next(seen, &it))
-		if (b->in->keys[it.elem].stack == k->stack &&
-		    b->in->keys[it.elem].process == k->process)
-			return false;
-	index_add(seen, hash, (uint32_t)at);
-	return true;
-}
-
-/* Files are read in the sandbox, where one question for all addresses costs no more than one for each. */
-static void prepare_names(struct builder *b)
-{
-	struct queries user = { 0 }, kernel = { 0 };
-	struct index seen = { 0 }; /* a stack may be in many slices */
-
-	for (size_t i = 0; i < b->in->sum_cnt; i++) {
-		const struct cp_sum_key *k = &b->in->keys[i];
-
-		if (without_stack(k->flags) || !first_time(b, &seen, i))
-			continue;
-		add_queries(b, &user, k->stack, k->process);
-		add_kernel_queries(b, &kernel, k->stack);
-	}
-	index_free(&seen);
-	symbolizer__prepare(b->in->symbolizer, user.items, user.cnt, kernel.items, kernel.cnt);
-	free(user.items);
-	free(kernel.items);
-}
-
 int result_build(const struct result_input *in, struct profile *p, struct err *err)
 {
 	struct builder b = { .in = in, .p = p };
 
-	prepare_names(&b);
+	name_queries_ask(in);
 	add_processes(&b);
 	add_threads(&b);
 	add_sums(&b);

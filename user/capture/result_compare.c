@@ -18,36 +18,35 @@ struct keyed {
 	struct cp_sum value;
 };
 
-static struct keyed *sorted(const struct cp_sum_key *keys, const struct cp_sum *values, size_t cnt)
+static struct keyed *sorted(const struct sum_table *sums)
 {
-	struct keyed *all = xcalloc(cnt, sizeof(*all));
+	struct keyed *all = xcalloc(sums->cnt, sizeof(*all));
 
-	for (size_t i = 0; i < cnt; i++)
-		all[i] = (struct keyed){ keys[i], values[i] };
-	qsort(all, cnt, sizeof(*all), compare_keys);
+	for (size_t i = 0; i < sums->cnt; i++)
+		all[i].value = sum_table_get(sums, i, &all[i].key);
+	qsort(all, sums->cnt, sizeof(*all), compare_keys);
 	return all;
 }
 
-int result_compare(const struct result_input *in, const struct interval_sums *sums, struct err *err)
+int result_compare(const struct sum_table *kernel, const struct sum_table *intervals,
+		   struct err *err)
 {
-	const struct cp_sum_key *keys;
-	const struct cp_sum *values;
-	size_t cnt = interval_sums__get(sums, &keys, &values), i;
-	struct keyed *a = sorted(in->keys, in->values, in->sum_cnt), *b = sorted(keys, values, cnt);
+	struct keyed *a = sorted(kernel), *b = sorted(intervals);
+	size_t a_cnt = kernel->cnt, b_cnt = intervals->cnt, i;
 	int rc = 0;
 
-	for (i = 0; i < cnt && i < in->sum_cnt; i++)
+	for (i = 0; i < b_cnt && i < a_cnt; i++)
 		if (memcmp(&a[i], &b[i], sizeof(a[i])))
 			break;
-	if (i < cnt || i < in->sum_cnt)
+	if (i < b_cnt || i < a_cnt)
 		rc = err_set(err, -EINVAL,
 			     "the two sinks differ at sum %zu of %zu and %zu: stack %u kind %u has "
 			     "%" PRIu64 " ns by sums, stack %u kind %u %" PRIu64 " ns by intervals",
-			     i, in->sum_cnt, cnt, i < in->sum_cnt ? a[i].key.stack : 0,
-			     i < in->sum_cnt ? a[i].key.kind : 0,
-			     (uint64_t)(i < in->sum_cnt ? a[i].value.ns : 0),
-			     i < cnt ? b[i].key.stack : 0, i < cnt ? b[i].key.kind : 0,
-			     (uint64_t)(i < cnt ? b[i].value.ns : 0));
+			     i, a_cnt, b_cnt, i < a_cnt ? a[i].key.stack : 0,
+			     i < a_cnt ? a[i].key.kind : 0,
+			     (uint64_t)(i < a_cnt ? a[i].value.ns : 0),
+			     i < b_cnt ? b[i].key.stack : 0, i < b_cnt ? b[i].key.kind : 0,
+			     (uint64_t)(i < b_cnt ? b[i].value.ns : 0));
 	free(a);
 	free(b);
 	return rc;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct row_files {
 	uint32_t *evicted; /* elements of files that can hold another */
 	size_t evicted_cnt, evicted_cap;
 	struct index file_index;
+	struct index mapped_index; /* by device and inode of /proc/PID/maps */
 	struct batch batches
 		[BATCHES_MAX]; /* in the order of their starts; the last one may be gathering */
 	size_t batch_cnt;
@@ -247,6 +249,35 @@ static uint32_t find_file(struct row_files *s, const struct stat *st, int fd)
 	return add_file(s, st, fd, hash);
 }
 
+static void note_mapped(struct row_files *s, uint32_t file, const struct maps_entry *e)
+{
+	struct rows_file *f = &s->files[file];
+	uint64_t dev = makedev(e->dev_major, e->dev_minor);
+
+	if (f->mapped_dev == dev && f->mapped_inode == e->inode)
+		return;
+	f->mapped_dev = dev;
+	f->mapped_inode = e->inode;
+	index_add(&s->mapped_index, hash_pair(dev, e->inode), file);
+}
+
+static int64_t find_mapped(const struct row_files *s, const struct maps_entry *e)
+{
+	uint64_t dev = makedev(e->dev_major, e->dev_minor);
+	struct index_iter it = index_find(&s->mapped_index, hash_pair(dev, e->inode));
+	int64_t newest = -1;
+
+	for (; index_hit(&s->mapped_index, &it); index_next(&s->mapped_index, &it)) {
+		const struct rows_file *f = &s->files[it.elem];
+
+		if (f->evicted || f->mapped_dev != dev || f->mapped_inode != e->inode)
+			continue;
+		if (newest < 0 || f->mtime_ns > s->files[newest].mtime_ns)
+			newest = it.elem;
+	}
+	return newest;
+}
+
 int64_t row_files__of(struct row_files *s, pid_t pid, const struct maps_entry *e)
 {
 	struct stat st = { 0 };
@@ -259,9 +290,11 @@ int64_t row_files__of(struct row_files *s, pid_t pid, const struct maps_entry *e
 		return -1;
 	fd = mapped_file_open(pid, e);
 	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return find_mapped(s, e);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		file = find_file(s, &st, fd);
+		note_mapped(s, (uint32_t)file, e);
+	}
 	close(fd);
 	return file;
 }
@@ -337,5 +370,6 @@ void row_files__free(struct row_files *s)
 	free(s->files);
 	free(s->evicted);
 	index_free(&s->file_index);
+	index_free(&s->mapped_index);
 	free(s);
 }

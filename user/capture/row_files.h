@@ -16,6 +16,8 @@
 /* The vdso is the one with inode 0. What does not concern the file itself belongs to the one who places it. */
 struct rows_file {
 	uint64_t dev, inode, size_bytes;
+	uint64_t mapped_dev,
+		mapped_inode; /* as /proc/PID/maps has them: not the same on overlay and btrfs */
 	int64_t mtime_ns;
 	struct row_table table; /* rows and blocks freed once they are in the arrays */
 	uint32_t row, block;	/* where */
@@ -34,7 +36,8 @@ struct row_files *row_files__new(void);	   /* owned by the caller */
 void row_files__free(struct row_files *s); /* NULL is fine */
 
 /* The file of an executable mapping as a number, or -1: memory without rows. A file that is new is compiled, or put
- * into a batch. */
+ * into a batch; if it cannot be opened, since the process is gone, it is the one that was mapped last with the same
+ * device and inode. */
 int64_t row_files__of(struct row_files *s, pid_t pid, const struct maps_entry *e);
 struct rows_file *row_files__at(struct row_files *s,
 				size_t i); /* until the next new file; NULL: no more */

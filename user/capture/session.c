@@ -16,11 +16,13 @@
 #include "symbolize/symbolizer.h"
 #include "user/base/mem.h"
 #include "user/capture/cgroups.h"
+#include "user/capture/copies.h"
 #include "user/capture/events.h"
 #include "user/capture/harvest.h"
 #include "user/capture/kernel.h"
 #include "user/capture/kernel_symbols.h"
 #include "user/capture/prepare.h"
+#include "user/capture/processes.h"
 #include "user/capture/python_names.h"
 #include "user/capture/raw_events.h"
 #include "user/capture/result.h"
@@ -46,6 +48,8 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct sandbox *sandbox; /* where the symbolizer reads files */
 	struct cgroups *cgroups;
+	struct copies *copies;
+	struct processes processes;
 	struct events events;
 	struct harvest harvest;
 	struct python_names *python_names;
@@ -53,8 +57,7 @@ struct session {
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	struct cp_cost cost;	  /* up to the end of the window */
-	uint64_t unpublished_cnt; /* new code that got no unwind rows for want of room */
+	struct cp_cost cost; /* up to the end of the window */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -87,75 +90,21 @@ static void next_phase(struct session *s, const char *name)
 	phases_begin(s->opts->phases, name);
 }
 
-static uint32_t read_exe(struct strtab *strings, uint32_t pid)
+static void process_seen(void *ctx, struct events *ev, struct event_process *p,
+			 const struct cp_vma *vmas)
 {
-	char *path = xasprintf("/proc/%u/exe", pid), target[4096];
-	ssize_t n = readlink(path, target, sizeof(target));
+	struct session *s = ctx;
 
-	free(path);
-	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
-}
-
-/* A process generation needs its space no more. Room that nobody points to is used again. */
-static void leave_space(struct session *s, struct event_process *p)
-{
-	if (p->left)
-		return;
-	p->left = true;
-	if (spaces__drop(s->spaces, p->space))
-		kernel__unpublish(s->kernel, p->space);
+	processes_seen(&s->processes, ev, p, vmas);
 }
 
 static void process_ended(void *ctx, struct events *ev, struct event_process *p)
 {
 	struct session *s = ctx;
 
-	leave_space(s, p);
+	processes_leave(&s->processes, p);
 	/* in a storm of processes the ring may not run empty for long */
 	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
-}
-
-/* The mappings are those of the generation before: the parent's, or its own in another cgroup. */
-static void share_space(struct session *s, struct event_process *p, struct event_process *before)
-{
-	if (!before)
-		return;
-	p->space = before->space;
-	spaces__hold(s->spaces, p->space);
-	if (p->event.why == CP_PROCESS_CGROUP)
-		leave_space(s, before);
-}
-
-/* Answers the kernel's announcement of a process or of new code in it. */
-static void process_seen(void *ctx, struct events *ev, struct event_process *p)
-{
-	struct session *s = ctx;
-	struct event_process *before = events_process(ev, p->event.before);
-	struct cp_range range;
-	int rc;
-
-	p->cgroup_sid =
-		strtab_add(&ev->strings, cgroups__path(s->cgroups, p->event.cgroup, p->event.tgid));
-	if (p->event.kernel)
-		return;
-	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
-	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
-		share_space(s, p, before);
-		return;
-	}
-	if (before)
-		leave_space(s, before);
-	rc = spaces__publish(s->spaces, p->space, (pid_t)p->event.tgid, s->symbolizer, &range,
-			     NULL);
-	/* without room for its interpreter a process still has native stacks */
-	if (!rc && range.python &&
-	    kernel__publish_python(s->kernel, p->space,
-				   &spaces__python(s->spaces, p->space)->kernel, NULL))
-		range.python = 0;
-	if (!rc)
-		rc = kernel__publish(s->kernel, p->space, &range, NULL);
-	if (rc && rc != -ESRCH) /* gone already: its stacks say so themselves */
-		s->unpublished_cnt++;
 }
 
 /* Names of functions are read while the process has them. */
@@ -167,6 +116,15 @@ static void python_seen(void *ctx, struct events *ev, const struct cp_event_stac
 
 	if (l)
 		python_names__stack(s->python_names, e, l, p->event.tgid);
+}
+
+static void copy_seen(void *ctx, struct events *ev, const struct cp_event_copy *e,
+		      struct cp_event_stack *ret)
+{
+	struct session *s = ctx;
+	const struct event_process *p = events_process(ev, e->process);
+
+	copies__walk(s->copies, s->spaces, p ? p->space : 0, e, ret);
 }
 
 static void cgroup_seen(void *ctx, uint64_t id, const char *path)
@@ -213,6 +171,7 @@ static int open_kernel(struct session *s, struct err *err)
 	if (rc)
 		return rc;
 	spaces__use(s->spaces, &sizes, rows, blocks, mappings);
+	processes_init(&s->processes, s->kernel, s->spaces, s->symbolizer, s->cgroups);
 	return kernel__listen(s->kernel, take_event, s, err);
 }
 
@@ -294,6 +253,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->spaces = spaces__new();
 	s->cgroups = cgroups__new();
+	s->copies = copies__new();
 	rc = sandbox_open(symbolize_handlers, &s->sandbox, err);
 	if (rc) {
 		session__close(s);
@@ -309,6 +269,7 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	s->events.process_seen = process_seen;
 	s->events.process_ended = process_ended;
 	s->events.python_seen = python_seen;
+	s->events.copy_seen = copy_seen;
 	s->events.cgroup_seen = cgroup_seen;
 	s->events.moved_in = moved_in;
 	s->events.ctx = s;
@@ -332,26 +293,42 @@ int session__open(const struct capture_opts *opts, struct session **ret, struct 
 	return 0;
 }
 
-static void open_window(struct session *s)
+/* The kernel programs must know a border of the window before it is reached: what happens until then is booked without
+ * it. We may lose the CPU just before they are told, so the clock is read again, and the border put off if it was late. */
+static bool was_late(uint64_t border_ns, uint64_t *ahead_ns)
 {
-	s->window.start_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_AHEAD_NS;
-	s->realtime_ns = clock_ns(CLOCK_REALTIME) + OPEN_AHEAD_NS;
-	s->window.end_ns = s->opts->duration_ns ? s->window.start_ns + s->opts->duration_ns : ~0ULL;
-	if (s->events.sliced)
-		interval_sums__slice(s->events.sliced, s->window.start_ns, s->opts->slice_ns);
-	kernel__set_window(s->kernel, &s->window);
+	*ahead_ns *= 2;
+	return clock_ns(CLOCK_MONOTONIC) >= border_ns;
 }
 
-static void stop_early(struct session *s, uint64_t now_ns)
+static void open_window(struct session *s)
 {
-	uint64_t end_ns = now_ns + STOP_AHEAD_NS;
+	uint64_t duration_ns = s->opts->duration_ns, ahead_ns = OPEN_AHEAD_NS;
+	struct account_window *w = &s->window;
 
-	if (end_ns < s->window.start_ns)
-		end_ns = s->window.start_ns + 1;
-	if (end_ns >= s->window.end_ns)
-		return;
-	s->window.end_ns = end_ns;
-	kernel__set_window(s->kernel, &s->window);
+	do {
+		w->start_ns = clock_ns(CLOCK_MONOTONIC) + ahead_ns;
+		w->end_ns = duration_ns ? w->start_ns + duration_ns : ~0ULL;
+		kernel__set_window(s->kernel, w);
+	} while (was_late(w->start_ns, &ahead_ns));
+	s->realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - w->start_ns);
+	if (s->events.sliced)
+		interval_sums__slice(s->events.sliced, w->start_ns, s->opts->slice_ns);
+}
+
+static void stop_early(struct session *s)
+{
+	uint64_t planned_ns = s->window.end_ns, ahead_ns = STOP_AHEAD_NS;
+	struct account_window *w = &s->window;
+
+	do {
+		w->end_ns = clock_ns(CLOCK_MONOTONIC) + ahead_ns;
+		if (w->end_ns < w->start_ns)
+			w->end_ns = w->start_ns + 1;
+		if (w->end_ns > planned_ns)
+			w->end_ns = planned_ns;
+		kernel__set_window(s->kernel, w);
+	} while (w->end_ns < planned_ns && was_late(w->end_ns, &ahead_ns));
 }
 
 static bool targets_alive(const struct session *s)
@@ -410,7 +387,7 @@ static void look_for_end(struct session *s, const struct session_watch *w, struc
 	if (ended)
 		end->fd = -1;
 	if (stopped || ended)
-		stop_early(s, clock_ns(CLOCK_MONOTONIC));
+		stop_early(s);
 }
 
 static int close_window(struct session *s, struct err *err)
@@ -460,7 +437,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 			w->tick(w->ctx,
 				now_ns > s->window.start_ns ? now_ns - s->window.start_ns : 0);
 		if (!targets_alive(s))
-			stop_early(s, clock_ns(CLOCK_MONOTONIC));
+			stop_early(s);
 	}
 	if (w->stop_fd >= 0)
 		symbolizer__stop_at(s->symbolizer, w->stop_fd);
@@ -529,19 +506,18 @@ int session__result(struct session *s, struct profile **ret, struct err *err)
 
 	next_phase(s, "read sums");
 	if (s->opts->sink != SINK_INTERVALS)
-		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.keys, &in.values,
-				    &in.sum_cnt, err);
+		rc = harvest_finish(&s->harvest, s->kernel, &s->events, &in.sums, err);
 	if (!rc && s->opts->sink == SINK_BOTH)
-		rc = result_compare(&in, s->events.sums, err);
+		rc = result_compare(in.sums, interval_sums__table(s->events.sums), err);
 	if (!rc && s->opts->sink == SINK_BOTH)
 		rc = compare_recalled(s, err);
 	if (s->events.sliced)
-		in.sum_cnt = interval_sums__get(s->events.sliced, &in.keys, &in.values);
+		in.sums = interval_sums__table(s->events.sliced);
 	else if (s->opts->sink == SINK_INTERVALS)
-		in.sum_cnt = interval_sums__get(s->events.sums, &in.keys, &in.values);
+		in.sums = interval_sums__table(s->events.sums);
 	kernel__losses(s->kernel, in.losses, ARRAY_CNT(in.losses));
 	in.losses[LOSS_PROCESS_MAP_FULL].events +=
-		s->unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
+		s->processes.unpublished_cnt + spaces__stats(s->spaces).no_room_cnt;
 	fill_header(s, &p->header);
 	p->header.hook_sid = profile__string(p, kernel__hook(s->kernel, hook, sizeof(hook)));
 	p->header.sampling_sid = profile__string(p, kernel__sampling(s->kernel));
@@ -570,6 +546,8 @@ void session__close(struct session *s)
 	end_detach(s);
 	spaces__free(s->spaces);
 	cgroups__free(s->cgroups);
+	copies__free(s->copies);
+	processes_fini(&s->processes);
 	symbolizer__free(s->symbolizer);
 	sandbox_close(s->sandbox);
 	events_free(&s->events);

@@ -26,6 +26,7 @@ enum {
 	ROWS_UNIT_SHIFT = 6,
 	BLOCKS_UNIT_SHIFT = 4,
 	QUIET_NS = 1000000000,
+	PLACE_AGAIN_NS = 100000000, /* after a search for room that found none */
 };
 
 /* An address space whose range the kernel may have. */
@@ -51,6 +52,7 @@ struct spaces {
 	size_t ended_cnt;
 	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
+	uint64_t full_ns; /* when there was no room for rows */
 	bool without_rows;
 	struct pythons *pythons;
 	struct spaces_stats stats;
@@ -279,12 +281,15 @@ static void reclaim(struct spaces *s)
 static int place_somehow(struct spaces *s, struct rows_file *f)
 {
 	int rc = place(s, f);
+	uint64_t now = rc ? now_ns() : 0;
 
-	if (rc) {
-		reclaim(s);
-		evict_files(s);
-		rc = place(s, f);
-	}
+	if (!rc || now - s->full_ns < PLACE_AGAIN_NS)
+		return rc;
+	reclaim(s);
+	evict_files(s);
+	rc = place(s, f);
+	if (rc)
+		s->full_ns = now;
 	return rc;
 }
 
@@ -339,12 +344,19 @@ static struct cp_mapping make_mapping(struct spaces *s, struct space *space, pid
 	return m;
 }
 
+/* The page of vsyscalls lies in the kernel's half, where find_mapping (bpf/rows.bpf.h) cannot compare; the kernel
+ * answers them by itself, so that nothing ever runs there. */
+static bool is_code(const struct maps_entry *e)
+{
+	return (e->perms & MAPS_EXEC) && !(e->start >> 63);
+}
+
 static uint32_t executable_cnt(const struct spaces *s, const struct maps *maps)
 {
 	uint32_t cnt = 0;
 
 	for (size_t i = 0; i < maps->cnt && !s->without_rows; i++)
-		cnt += !!(maps->entries[i].perms & MAPS_EXEC);
+		cnt += is_code(&maps->entries[i]);
 	return cnt;
 }
 
@@ -365,35 +377,43 @@ static void fill_space(struct spaces *s, struct space *space, pid_t pid, const s
 	struct cp_mapping *at = s->mappings + space->mapping;
 
 	for (size_t i = 0; i < maps->cnt && space->mapping_cnt; i++)
-		if (maps->entries[i].perms & MAPS_EXEC)
+		if (is_code(&maps->entries[i]))
 			*at++ = make_mapping(s, space, pid, &maps->entries[i]);
 }
 
-int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, struct symbolizer *sym,
-		    struct cp_range *ret, struct err *err)
+int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, const struct maps *maps,
+		    struct symbolizer *sym, struct cp_range *ret, struct err *err)
 {
 	struct space space = { .number = number, .process_cnt = 1 };
-	struct maps maps = { 0 };
-	int rc = maps_read(&maps, pid, err);
+	int rc = 0;
 
-	if (rc)
-		goto out;
-	space.mapping_cnt = executable_cnt(s, &maps);
+	space.mapping_cnt = executable_cnt(s, maps);
 	if (take_mappings(s, space.mapping_cnt, &space.mapping)) {
-		fill_space(s, &space, pid, &maps);
+		fill_space(s, &space, pid, maps);
 		s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
 		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
 		s->list[s->cnt++] = space;
 	} else {
 		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
-	symbolizer__add_process(sym, number, pid, &maps, NULL);
+	symbolizer__add_process(sym, number, pid, maps, NULL);
 	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
-	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, &maps);
+	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, maps);
 	s->stats.publish_cnt++;
-out:
-	maps_free(&maps);
 	return rc;
+}
+
+bool spaces__view(const struct spaces *s, uint32_t number, struct spaces_view *ret)
+{
+	const struct space *space = find_space(s, number);
+
+	if (!space)
+		return false;
+	*ret = (struct spaces_view){ .mappings = s->mappings + space->mapping,
+				     .mapping_cnt = space->mapping_cnt,
+				     .rows = s->rows,
+				     .blocks = s->blocks };
+	return true;
 }
 
 const struct python_layout *spaces__python(const struct spaces *s, uint32_t space)

@@ -43,17 +43,27 @@ bool spaces__settle(struct spaces *s, const struct spaces_sizes *sizes);
 void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *rows,
 		 uint32_t *blocks, struct cp_mapping *mappings);
 
-/* Reads what pid maps now and makes it address space number space: compiles what is new, fills the arrays,
- * gives the range, and tells the symbolizer. One process holds the space from now on. 0, or -errno: -ESRCH (the
- * process is gone), -ENOSPC (no room for so many mappings); the space then has no rows. A file without room
+/* Makes what pid maps address space number space: compiles what is new, fills the arrays, gives the range, and tells
+ * the symbolizer. The process may be gone: then only files that are known already have rows. One process holds the
+ * space from now on. 0, or -ENOSPC (no room for so many mappings); the space then has no rows. A file without room
  * for its rows costs its own code the rows (counted). O(mappings + new rows). */
-int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, struct symbolizer *sym,
-		    struct cp_range *ret, struct err *err);
+int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, const struct maps *maps,
+		    struct symbolizer *sym, struct cp_range *ret, struct err *err);
 /* One process more has the space: a forked one. */
 void spaces__hold(struct spaces *s, uint32_t space);
 /* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
  * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
 bool spaces__drop(struct spaces *s, uint32_t space);
+
+/* Where a space's mappings and their rows lie in the shared arrays; borrowed until the next spaces__publish. False: it
+ * has none (any more). O(1). */
+struct spaces_view {
+	const struct cp_mapping *mappings; /* sorted */
+	uint32_t mapping_cnt;
+	const uint64_t *rows;
+	const uint32_t *blocks;
+};
+bool spaces__view(const struct spaces *s, uint32_t space, struct spaces_view *ret);
 
 /* The Python interpreter of an address space, if ret->python said that it has one; borrowed until the next
  * spaces__publish. */

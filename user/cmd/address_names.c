@@ -15,7 +15,8 @@ enum {
 	CHUNK_BYTES = 256 << 10,
 	STEP_BYTES = 32, /* text is copied in steps, so all of it has that much room behind it */
 	BATCH_CNT = 16384,
-	AHEAD_CNT = 16, /* answers fetched before they are copied */
+	AHEAD_CNT = 16,	 /* answers fetched before they are copied */
+	TAIL_BYTES = 64, /* a reason */
 };
 
 /* " name\n" in texts; length 0 = not made yet. */
@@ -81,43 +82,56 @@ static char *copy(char *to, const char *from, size_t len_bytes)
 	return to + len_bytes;
 }
 
-static void put_unnamed(struct stream *s, size_t i, enum sym_reason reason)
+/* Copies a line's text; room for it and for an answer that long is there. */
+static char *put_line(struct stream *s, const struct line *line, size_t answer_bytes)
 {
-	buf_append(&s->out, s->chunk + s->lines[i].start, s->lines[i].len_bytes);
-	buf_putc(&s->out, ' ');
-	address_text_put_hex(&s->out, s->addrs[i]);
-	buf_putc(&s->out, ' ');
-	buf_puts(&s->out, sym_reason_name(reason));
-	buf_putc(&s->out, '\n');
+	size_t want_bytes = line->len_bytes + answer_bytes + STEP_BYTES;
+
+	if (s->out.cap_bytes - s->out.len_bytes <= want_bytes)
+		buf_reserve(&s->out, want_bytes);
+	return copy(s->out.data + s->out.len_bytes, s->chunk + line->start, line->len_bytes);
 }
 
 static void put_named(struct stream *s, size_t i)
 {
 	const struct answer *a = answer_of(s, s->functions[i]);
-	const struct line *line = &s->lines[i];
-	size_t want_bytes = line->len_bytes + a->len_bytes + STEP_BYTES;
-	char *at;
+	char *at = put_line(s, &s->lines[i], a->len_bytes);
 
-	if (s->out.cap_bytes - s->out.len_bytes <= want_bytes)
-		buf_reserve(&s->out, want_bytes);
-	at = copy(s->out.data + s->out.len_bytes, s->chunk + line->start, line->len_bytes);
-	copy(at, s->texts.data + a->start, a->len_bytes);
-	s->out.len_bytes += line->len_bytes + a->len_bytes;
+	at = copy(at, s->texts.data + a->start, a->len_bytes);
+	s->out.len_bytes = (size_t)(at - s->out.data);
 }
 
-/* Addresses come in no order, and the answers are larger than the caches: they are on their way when they are needed. */
+/* tail: " [stripped]\n" */
+static void put_unnamed(struct stream *s, size_t i, const char *tail, size_t tail_bytes)
+{
+	char *at = put_line(s, &s->lines[i], 1 + ADDRESS_TEXT_HEX_MAX_BYTES + tail_bytes);
+
+	*at++ = ' ';
+	at = address_text_hex(at, s->addrs[i]);
+	at = copy(at, tail, tail_bytes);
+	s->out.len_bytes = (size_t)(at - s->out.data);
+}
+
+/* Addresses come in no order, and the answers are larger than the caches: they, or the names that they are made of, are
+ * on their way when they are needed. */
 static void look_ahead(const struct stream *s, uint32_t far, uint32_t near)
 {
+	const struct answer *a = near && near < s->answer_cap ? &s->answers[near] : NULL;
+
 	if (far < s->answer_cap)
 		__builtin_prefetch(&s->answers[far]);
-	if (near < s->answer_cap)
-		__builtin_prefetch(buf_str(&s->texts) + s->answers[near].start);
+	if (a && a->len_bytes)
+		__builtin_prefetch(s->texts.data + a->start);
+	else if (near)
+		__builtin_prefetch(symbolizer__function_name(s->symbolizer, near));
 }
 
 static void answer_batch(struct stream *s)
 {
 	enum sym_reason reason = symbolizer__functions(s->symbolizer, s->path, s->addrs, s->cnt,
 						       s->pc, s->functions);
+	char tail[TAIL_BYTES];
+	size_t tail_bytes = (size_t)snprintf(tail, sizeof(tail), " %s\n", sym_reason_name(reason));
 
 	for (size_t i = 0; i < s->cnt; i++) {
 		if (i + AHEAD_CNT < s->cnt)
@@ -125,57 +139,64 @@ static void answer_batch(struct stream *s)
 		if (s->functions[i])
 			put_named(s, i);
 		else
-			put_unnamed(s, i, reason);
+			put_unnamed(s, i, tail, tail_bytes);
 		flush(s, CHUNK_BYTES);
 	}
 	s->cnt = 0;
 }
 
-static int take_line(struct stream *s, size_t start, size_t end, struct err *err)
+/* Takes the line that starts there off the chunk: its number is nearly always all that is in it. Returns where the next
+ * one starts, 0 if it is not whole yet, or -EINVAL. */
+static ssize_t take_line(struct stream *s, size_t start, bool at_end, struct err *err)
 {
-	struct text t = { s->chunk + start, s->chunk + end };
-	uint64_t addr;
+	struct text t = { s->chunk + start, s->chunk + s->chunk_bytes };
+	const char *line = t.at, *end;
+	uint64_t addr = 0;
+	bool good;
 
-	if (t.end > t.at && t.end[-1] == '\r')
-		t.end--;
-	s->lines[s->cnt] = (struct line){ (uint32_t)start, (uint32_t)text_len(t) };
-	s->line_no++;
 	if (text_len(t) > 2 && t.at[0] == '0' && t.at[1] == 'x')
 		t.at += 2;
-	if (!text_hex(&t, &addr) || t.at != t.end)
+	good = text_hex(&t, &addr);
+	end = good && t.at < t.end && *t.at == '\n' ? t.at :
+						      memchr(line, '\n', (size_t)(t.end - line));
+	if (!end && !at_end)
+		return 0;
+	end = end ? end : t.end;
+	start += (size_t)(end - line) + 1;
+	if (end > line && end[-1] == '\r')
+		end--;
+	s->line_no++;
+	if (!good || t.at != end)
 		return err_set(err, -EINVAL,
 			       "standard input, line %" PRIu64
 			       ": '%.*s' is not a hexadecimal address",
-			       s->line_no, (int)s->lines[s->cnt].len_bytes, s->chunk + start);
+			       s->line_no, (int)(end - line), line);
+	s->lines[s->cnt] = (struct line){ (uint32_t)(line - s->chunk), (uint32_t)(end - line) };
 	s->addrs[s->cnt++] = addr;
-	return 0;
+	return (ssize_t)start;
 }
 
 /* Answers the whole lines of the chunk and leaves the rest at its start. */
 static int take_chunk(struct stream *s, bool at_end, struct err *err)
 {
 	size_t start = 0;
-	int rc = 0;
+	ssize_t next = 1;
 
-	while (!rc && start < s->chunk_bytes) {
-		const char *nl = memchr(s->chunk + start, '\n', s->chunk_bytes - start);
-		size_t end = nl ? (size_t)(nl - s->chunk) : s->chunk_bytes;
-
-		if (!nl && !at_end)
-			break;
-		rc = take_line(s, start, end, err);
+	while (next > 0 && start < s->chunk_bytes) {
+		next = take_line(s, start, at_end, err);
 		if (s->cnt == BATCH_CNT)
 			answer_batch(s);
-		start = end + 1;
+		if (next > 0)
+			start = (size_t)next;
 	}
 	if (s->cnt)
 		answer_batch(s);
 	s->chunk_bytes = start < s->chunk_bytes ? s->chunk_bytes - start : 0;
 	memmove(s->chunk, s->chunk + start, s->chunk_bytes);
-	if (!rc && s->chunk_bytes == CHUNK_BYTES)
-		rc = err_set(err, -E2BIG, "standard input, line %" PRIu64 ": too long",
-			     s->line_no + 1);
-	return rc;
+	if (!next && s->chunk_bytes == CHUNK_BYTES)
+		return err_set(err, -E2BIG, "standard input, line %" PRIu64 ": too long",
+			       s->line_no + 1);
+	return next < 0 ? (int)next : 0;
 }
 
 int address_names_answer(struct symbolizer *symbolizer, const char *path, enum sym_pc pc,

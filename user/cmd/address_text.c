@@ -20,15 +20,20 @@ void address_text_put_name(struct buf *out, const char *name)
 		*at = ':';
 }
 
+char *address_text_hex(char *to, uint64_t v)
+{
+	int digit_cnt = (67 - __builtin_clzll(v | 1)) / 4;
+
+	*to++ = '0';
+	*to++ = 'x';
+	for (int i = digit_cnt; i-- > 0; v >>= 4)
+		to[i] = "0123456789abcdef"[v & 15];
+	return to + digit_cnt;
+}
+
 void address_text_put_hex(struct buf *out, uint64_t v)
 {
-	char digits[18];
-	size_t at = sizeof(digits);
+	char text[ADDRESS_TEXT_HEX_MAX_BYTES];
 
-	do
-		digits[--at] = "0123456789abcdef"[v & 15];
-	while (v >>= 4);
-	digits[--at] = 'x';
-	digits[--at] = '0';
-	buf_append(out, digits + at, sizeof(digits) - at);
+	buf_append(out, text, (size_t)(address_text_hex(text, v) - text));
 }

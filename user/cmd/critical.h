@@ -70,6 +70,9 @@ struct percent_range {
 };
 int critical_ranges(const char *text, struct percent_range *ret, size_t max, size_t *cnt,
 		    struct err *err);
+/* For struct opt: of a --percentile and of a --what-if. */
+int critical_check_ranges(const char *text, struct err *err);
+int critical_check_change(const char *text, struct err *err);
 
 /* Whole sub-commands: their result is appended to out. */
 int critical_compare(char **paths, int cnt, const struct critical_options *o, struct buf *out,

@@ -84,8 +84,7 @@ static int parse_change(char *text, struct whatif_change *c, struct err *err)
 	uint64_t ns;
 
 	if (!equals || equals[1] != '-')
-		return err_set(err, -EINVAL,
-			       "--what-if '%s': not OPERATION=-20%% or OPERATION=-5ms", text);
+		return err_set(err, -EINVAL, "'%s' is not OPERATION=-20%% or OPERATION=-5ms", text);
 	*equals = 0;
 	*c = (struct whatif_change){ .operation = text, .factor = 1 };
 	close = *text == '[' ? strstr(text, "] ") : NULL;
@@ -100,8 +99,7 @@ static int parse_change(char *text, struct whatif_change *c, struct err *err)
 		if (parse_f64(equals + 2, &percent, err))
 			return -EINVAL;
 		if (percent < 0 || percent > 100)
-			return err_set(err, -EINVAL, "--what-if: %g %% is not within 0 and 100",
-				       percent);
+			return err_set(err, -EINVAL, "%g %% is not within 0 and 100", percent);
 		c->factor = 1 - percent / 100;
 		return 0;
 	}
@@ -109,6 +107,16 @@ static int parse_change(char *text, struct whatif_change *c, struct err *err)
 		return -EINVAL;
 	c->less_ns = (int64_t)(ns < INT64_MAX ? ns : INT64_MAX);
 	return 0;
+}
+
+int critical_check_change(const char *text, struct err *err)
+{
+	char *copy = xstrdup(text);
+	struct whatif_change change;
+	int rc = parse_change(copy, &change, err);
+
+	free(copy);
+	return rc;
 }
 
 static int retime(void *ctx, struct trace *t, struct err *err)

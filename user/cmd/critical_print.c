@@ -40,6 +40,14 @@ int critical_ranges(const char *text, struct percent_range *ret, size_t max, siz
 	return *cnt ? 0 : err_set(err, -EINVAL, "no percentile given");
 }
 
+int critical_check_ranges(const char *text, struct err *err)
+{
+	struct percent_range ranges[2];
+	size_t cnt;
+
+	return critical_ranges(text, ranges, ARRAY_CNT(ranges), &cnt, err);
+}
+
 static int64_t whole_us(int64_t ns)
 {
 	return ns / 1000;

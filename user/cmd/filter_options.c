@@ -35,14 +35,17 @@ static void say_dropped(const struct profile *p, const char *who, uint64_t dropp
 	buf_free(&line);
 }
 
-static int parse_time(const struct opt_list *words, const char *option, bool *has, uint64_t *ns,
-		      struct err *err)
+int filter_options_check_time(const char *text, struct err *err)
 {
-	*has = words->cnt;
-	if (!words->cnt || !parse_duration_ns(words->items[words->cnt - 1], 1000000000, ns, err))
-		return 0;
-	err_prefix(err, "--%s", option);
-	return -EINVAL;
+	uint64_t ns;
+
+	return parse_duration_ns(text, 1000000000, &ns, err);
+}
+
+/* Texts that were checked. */
+static bool last_time(const struct opt_list *words, uint64_t *ns)
+{
+	return words->cnt && !parse_duration_ns(words->items[words->cnt - 1], 1000000000, ns, NULL);
 }
 
 static void say_widened(const struct selection_report *r)
@@ -61,12 +64,11 @@ static int select_part(struct profile *p, const struct filter_options *f, struct
 {
 	struct selection s = { .comm = f->comm, .cgroup = f->cgroup, .pid = (uint32_t)f->pid };
 	struct selection_report report;
-	int rc = parse_time(&f->since, "since", &s.has_since, &s.since_ns, err);
+	int rc;
 
-	if (!rc)
-		rc = parse_time(&f->until, "until", &s.has_until, &s.until_ns, err);
-	if (!rc)
-		rc = selection_apply(p, &s, &report, err);
+	s.has_since = last_time(&f->since, &s.since_ns);
+	s.has_until = last_time(&f->until, &s.until_ns);
+	rc = selection_apply(p, &s, &report, err);
 	if (rc || selection_is_all(&s))
 		return rc;
 	if (!report.kept)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/analysis/stackfilter.h"
 #include "user/base/err.h"
 #include "user/base/opt.h"
 #include "user/model/profile.h"
@@ -19,59 +20,63 @@ struct filter_options {
 	struct opt_list since, until; /* at most one; a list tells 0 from nothing */
 };
 
-/* Entries for an option table; type is the verb's struct, which has a member "filter". */
-#define FILTER_OPTIONS(type)                                                                      \
-	{                                                                                         \
-		"only",                                                                           \
-		0,                                                                                \
-		OPT_LIST,                                                                         \
-		offsetof(type, filter.only),                                                      \
-		"FRAME",                                                                          \
-		"keep stacks with this frame: its name, or /REGEX/; may be given several times",  \
-		0,                                                                                \
-		0,                                                                                \
-		NULL                                                                              \
-	},                                                                                        \
-		{ "without", 0,                                                                   \
-		  OPT_LIST,  offsetof(type, filter.without),                                      \
-		  "FRAME",   "drop stacks with this frame; may be given several times",           \
-		  0,	     0,                                                                   \
-		  NULL },                                                                         \
-		{ "comm",     0,                                                                  \
-		  OPT_STRING, offsetof(type, filter.comm),                                        \
-		  "GLOB",     "only processes whose name matches",                                \
-		  0,	      0,                                                                  \
-		  NULL },                                                                         \
-		{ "cgroup",   0,                                                                  \
-		  OPT_STRING, offsetof(type, filter.cgroup),                                      \
-		  "GLOB",     "only processes whose cgroup's path or container's name matches",   \
-		  0,	      0,                                                                  \
-		  NULL },                                                                         \
-		{ "pid",   0,                                                                     \
-		  OPT_U64, offsetof(type, filter.pid),                                            \
-		  "PID",   "only this process, by its number outside or inside of its container", \
-		  1,	   UINT32_MAX,                                                            \
-		  NULL },                                                                         \
-		{ "since",  0,                                                                    \
-		  OPT_LIST, offsetof(type, filter.since),                                         \
-		  "TIME",   "only what came later in the capture (record --slice, --intervals)",  \
-		  0,	    0,                                                                    \
-		  NULL },                                                                         \
-		{ "until",  0,                                                                    \
-		  OPT_LIST, offsetof(type, filter.until),                                         \
-		  "TIME",   "only what came earlier in the capture",                              \
-		  0,	    0,                                                                    \
-		  NULL },                                                                         \
-		{ "base",     0,                                                                  \
-		  OPT_STRING, offsetof(type, filter.base),                                        \
-		  "FRAME",    "make this frame the root and drop stacks without it",              \
-		  0,	      0,                                                                  \
-		  NULL },                                                                         \
-	{                                                                                         \
-		"max-depth", 0, OPT_U64, offsetof(type, filter.max_depth), "N",                   \
-			"fold frames deeper than N into the last one kept", 1, UINT32_MAX, NULL   \
+/* Entries for an option table; verb_type is the verb's struct, which has a member "filter". */
+#define FILTER_OPTIONS(verb_type)                                                                  \
+	{ .name = "only",                                                                          \
+	  .type = OPT_LIST,                                                                        \
+	  .off_bytes = offsetof(verb_type, filter.only),                                           \
+	  .arg = "FRAME",                                                                          \
+	  .help = "keep stacks with this frame: its name, or /REGEX/; may be given several times", \
+	  .check = stackfilter_check },                                                            \
+		{ .name = "without",                                                               \
+		  .type = OPT_LIST,                                                                \
+		  .off_bytes = offsetof(verb_type, filter.without),                                \
+		  .arg = "FRAME",                                                                  \
+		  .help = "drop stacks with this frame; may be given several times",               \
+		  .check = stackfilter_check },                                                    \
+		{ .name = "comm",                                                                  \
+		  .type = OPT_STRING,                                                              \
+		  .off_bytes = offsetof(verb_type, filter.comm),                                   \
+		  .arg = "GLOB",                                                                   \
+		  .help = "only processes whose name matches" },                                   \
+		{ .name = "cgroup",                                                                \
+		  .type = OPT_STRING,                                                              \
+		  .off_bytes = offsetof(verb_type, filter.cgroup),                                 \
+		  .arg = "GLOB",                                                                   \
+		  .help = "only processes whose cgroup's path or container's name matches" },      \
+		{ .name = "pid",                                                                   \
+		  .type = OPT_U64,                                                                 \
+		  .off_bytes = offsetof(verb_type, filter.pid),                                    \
+		  .arg = "PID",                                                                    \
+		  .help = "only this process, by its number outside or inside of its container",   \
+		  .min = 1,                                                                        \
+		  .max = UINT32_MAX },                                                             \
+		{ .name = "since",                                                                 \
+		  .type = OPT_LIST,                                                                \
+		  .off_bytes = offsetof(verb_type, filter.since),                                  \
+		  .arg = "TIME",                                                                   \
+		  .help = "only what came later in the capture (record --slice, --intervals)",     \
+		  .check = filter_options_check_time },                                            \
+		{ .name = "until",                                                                 \
+		  .type = OPT_LIST,                                                                \
+		  .off_bytes = offsetof(verb_type, filter.until),                                  \
+		  .arg = "TIME",                                                                   \
+		  .help = "only what came earlier in the capture",                                 \
+		  .check = filter_options_check_time },                                            \
+		{ .name = "base",                                                                  \
+		  .type = OPT_STRING,                                                              \
+		  .off_bytes = offsetof(verb_type, filter.base),                                   \
+		  .arg = "FRAME",                                                                  \
+		  .help = "make this frame the root and drop stacks without it",                   \
+		  .check = stackfilter_check },                                                    \
+	{                                                                                          \
+		.name = "max-depth", .type = OPT_U64,                                              \
+		.off_bytes = offsetof(verb_type, filter.max_depth), .arg = "N",                    \
+		.help = "fold frames deeper than N into the last one kept", .min = 1,              \
+		.max = UINT32_MAX                                                                  \
 	}
 
+int filter_options_check_time(const char *text, struct err *err); /* for struct opt */
 bool filter_options_any(const struct filter_options *f);
 /* Filters p and says on stderr what was dropped, if anything was. */
 int filter_profile(struct profile *p, const struct filter_options *f, struct err *err);

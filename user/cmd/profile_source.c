@@ -75,6 +75,14 @@ static const struct exchange_format *guess_format(struct input *in, struct err *
 	return f;
 }
 
+int source_check_format(const char *name, struct err *err)
+{
+	if (exchange_find(name))
+		return 0;
+	return err_set(err, -EINVAL, "unknown format '%s'; causeprof import --list names them",
+		       name);
+}
+
 static int import(struct input *in, const struct source_options *s, struct profile *p,
 		  struct err *err)
 {
@@ -88,9 +96,6 @@ static int import(struct input *in, const struct source_options *s, struct profi
 				       .progress_ctx = (void *)input_path(in) };
 	int rc;
 
-	if (s->from && !format)
-		return err_set(err, -EINVAL,
-			       "unknown format '%s'; causeprof import --list names them", s->from);
 	if (!format)
 		format = guess_format(in, err);
 	if (!format)

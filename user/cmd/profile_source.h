@@ -23,43 +23,46 @@ struct source_options {
 
 extern const char *const source_kinds[]; /* "any", "running", ...: enum kind by index */
 
-/* Entries for an option table; type is the verb's struct, which has a member "source". */
-#define SOURCE_OPTIONS(type)                                                                     \
-	{ "from",     0,                                                                         \
-	  OPT_STRING, offsetof(type, source.from),                                               \
-	  "FORMAT",   "format of the input (default: by its first bytes)",                       \
-	  0,	      0,                                                                         \
-	  NULL },                                                                                \
+int source_check_format(const char *name, struct err *err); /* for struct opt */
+
+/* Entries for an option table; verb_type is the verb's struct, which has a member "source". */
+#define SOURCE_OPTIONS(verb_type)                                                                \
+	{ .name = "from",                                                                        \
+	  .type = OPT_STRING,                                                                    \
+	  .off_bytes = offsetof(verb_type, source.from),                                         \
+	  .arg = "FORMAT",                                                                       \
+	  .help = "format of the input (default: by its first bytes)",                           \
+	  .check = source_check_format },                                                        \
 		{ "unit",                                                                        \
 		  0,                                                                             \
 		  OPT_STRING,                                                                    \
-		  offsetof(type, source.unit),                                                   \
+		  offsetof(verb_type, source.unit),                                              \
 		  "UNIT",                                                                        \
 		  "what imported values are: ns, us, ms, s, or a noun such as samples or bytes", \
 		  0,                                                                             \
 		  0,                                                                             \
 		  NULL },                                                                        \
 		{ "hz",	   0,                                                                    \
-		  OPT_F64, offsetof(type, source.hz),                                            \
+		  OPT_F64, offsetof(verb_type, source.hz),                                       \
 		  "HZ",	   "imported values are samples at this rate; they become time",         \
 		  0,	   1e9,                                                                  \
 		  NULL },                                                                        \
 		{ "kind",      0,                                                                \
-		  OPT_CHOICE,  offsetof(type, source.kind),                                      \
+		  OPT_CHOICE,  offsetof(verb_type, source.kind),                                 \
 		  "KIND",      "what threads did in imported values that do not say it",         \
 		  0,	       0,                                                                \
 		  source_kinds },                                                                \
 		{ "tidy",                                                                        \
 		  0,                                                                             \
 		  OPT_FLAG,                                                                      \
-		  offsetof(type, source.tidy),                                                   \
+		  offsetof(verb_type, source.tidy),                                              \
 		  NULL,                                                                          \
 		  "perf: cut argument lists and Java descriptors as stackcollapse-perf.pl does", \
 		  0,                                                                             \
 		  0,                                                                             \
 		  NULL },                                                                        \
 	{                                                                                        \
-		"event", 0, OPT_STRING, offsetof(type, source.event), "EVENT",                   \
+		"event", 0, OPT_STRING, offsetof(verb_type, source.event), "EVENT",              \
 			"perf: the event to take, or \"all\" (default: the first)", 0, 0, NULL   \
 	}
 

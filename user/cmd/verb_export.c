@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/base/mem.h"
 #include "user/base/outfile.h"
 #include "user/cmd/command.h"
 #include "user/cmd/filter_options.h"
@@ -17,13 +18,23 @@ struct export_values {
 	bool suffixes, kinds, force;
 };
 
+static int check_time_unit(const char *text, struct err *err)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+
+	for (size_t i = 0; i < ARRAY_CNT(units); i++)
+		if (!strcmp(text, units[i]))
+			return 0;
+	return err_set(err, -EINVAL, "'%s' is not one of ns, us, ms, s", text);
+}
+
 static const struct opt options[] = {
 	{ "output", 'o', OPT_STRING, offsetof(struct export_values, output), "FILE",
 	  "where to write (default: standard output)", 0, 0, NULL },
 	{ "format", 0, OPT_STRING, offsetof(struct export_values, format), "FORMAT",
 	  "format of the output (default: by the output's extension)", 0, 0, NULL },
 	{ "in", 0, OPT_STRING, offsetof(struct export_values, in_unit), "UNIT",
-	  "folded: write times in ns, us, ms or s, rounded half up", 0, 0, NULL },
+	  "folded: write times in ns, us, ms or s, rounded half up", 0, 0, NULL, check_time_unit },
 	{ "suffixes", 0, OPT_FLAG, offsetof(struct export_values, suffixes), NULL,
 	  "mark frames _[k] kernel, _[i] inlined, _[j] JIT, _[p] Python (default; --no-suffixes)",
 	  0, 0, NULL },

@@ -23,13 +23,37 @@ struct maketrace_opts {
 
 #define OFF(field) offsetof(struct maketrace_opts, field)
 
+static int read_setting(struct maketrace_config *c, const char *line, struct err *err)
+{
+	struct input *in;
+	int rc = input_open_mem(line, strlen(line), &in, err);
+
+	if (rc)
+		return rc;
+	rc = maketrace_config_read(c, in, err);
+	input_close(in);
+	if (rc)
+		err_prefix(err, "'%s'", line);
+	return rc;
+}
+
+static int check_setting(const char *line, struct err *err)
+{
+	struct maketrace_config alone = { 0 };
+	int rc = read_setting(&alone, line, err);
+
+	maketrace_config_free(&alone);
+	return rc;
+}
+
 static const struct opt options[] = {
 	{ "output", 'o', OPT_STRING, OFF(output), "FILE",
 	  "write the trace to FILE instead of standard output", 0, 0, NULL },
 	{ "truth", 't', OPT_STRING, OFF(truth), "FILE", "write which message caused which", 0, 0,
 	  NULL },
 	{ "set", 's', OPT_LIST, OFF(settings), "LINE",
-	  "a line of configuration after the file's, e.g. 'seed 2' or 'copies 64'", 0, 0, NULL },
+	  "a line of configuration after the file's, e.g. 'seed 2' or 'copies 64'", 0, 0, NULL,
+	  check_setting },
 	{ 0 },
 };
 
@@ -68,15 +92,8 @@ static int read_config(struct maketrace_config *c, const char *path,
 		return rc;
 	rc = maketrace_config_read(c, in, err);
 	input_close(in);
-	for (size_t i = 0; i < settings->cnt && !rc; i++) {
-		rc = input_open_mem(settings->items[i], strlen(settings->items[i]), &in, err);
-		if (rc)
-			break;
-		rc = maketrace_config_read(c, in, err);
-		input_close(in);
-		if (rc)
-			err_prefix(err, "--set '%s'", settings->items[i]);
-	}
+	for (size_t i = 0; i < settings->cnt && !rc; i++)
+		rc = read_setting(c, settings->items[i], err);
 	if (!rc && !c->tracelets)
 		rc = err_set(err, -EINVAL, "%s: no tracelet in it", path);
 	return rc;

@@ -412,6 +412,7 @@ static int check_mode(struct symbolize *c, const struct opt_operands *operands, 
 {
 	int modes = (c->pid > 0) + (c->perf_map != NULL) + (c->elf != NULL) +
 		    (c->kernel || c->kallsyms) + c->demangle;
+	uint64_t addr;
 
 	c->kernel |= c->kallsyms != NULL;
 	c->opts.lines |= c->lines;
@@ -427,6 +428,9 @@ static int check_mode(struct symbolize *c, const struct opt_operands *operands, 
 		return err_set(err, -EINVAL,
 			       "-o goes with a profile; addresses are answered on "
 			       "standard output");
+	for (int i = 0; !c->demangle && i < operands->argc; i++)
+		if (parse_addr(operands->argv[i], strlen(operands->argv[i]), &addr, err))
+			return err->code;
 	return 0;
 }
 
@@ -505,6 +509,8 @@ static int open_subject(struct symbolize *c, struct err *err)
 					       err);
 	if (c->elf && access(c->elf, R_OK))
 		return err_errno(err, "open %s", c->elf);
+	if (c->kallsyms && access(c->kallsyms, R_OK))
+		return err_errno(err, "open %s", c->kallsyms);
 	return c->perf_map ? read_perf_map(c, err) : 0;
 }
 

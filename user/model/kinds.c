@@ -52,6 +52,9 @@ static const char *const stop_reasons[STOP_REASON_MAX] = {
 	[STOP_LOST] = "[walk stopped: frames lost]",
 	[STOP_NEW] = "[new thread]",
 	[STOP_UNSEEN] = "[walk stopped: switch not seen]",
+	[STOP_COPY_SHORT] = "[walk stopped: stack larger than its copy]",
+	[STOP_EXITING] = "[exiting]",
+	[STOP_EXEC] = "[in execve]",
 };
 
 static const char *const loss_causes[LOSS_CAUSE_MAX] = {

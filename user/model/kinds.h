@@ -76,7 +76,11 @@ enum stop_reason {
 	STOP_LOST = 14,		/* no frames: the ring was full */
 	STOP_NEW = 15,		/* a thread that has not run yet */
 	STOP_UNSEEN = 16,	/* the kernel skipped the program when the thread left its CPU */
-	STOP_REASON_MAX = 17,
+	STOP_COPY_SHORT =
+		17, /* the stack was copied to be walked later, and goes on beyond the copy */
+	STOP_EXITING = 18, /* the thread is exiting and has given its memory back */
+	STOP_EXEC = 19, /* in execve: the old program's memory is gone, the new one has not begun */
+	STOP_REASON_MAX = 20,
 };
 
 /* Data that were lost, by cause. */

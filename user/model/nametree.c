@@ -11,6 +11,7 @@
 #include "user/base/foldtext.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
+#include "user/model/builds.h"
 
 static uint32_t add_node(struct nametree *t, uint32_t parent, uint32_t name)
 {
@@ -129,11 +130,20 @@ struct placement {
 	size_t path_cap;
 };
 
+static bool starts_compare(const struct placement *pl, const struct frame *f)
+{
+	return !f->function || !pl->tree->builds || *profile__str(pl->profile, f->name_sid) ||
+	       !builds_differ(pl->tree->builds, profile__str(pl->profile, f->module_sid));
+}
+
 static uint32_t frame_name(struct placement *pl, uint32_t frame)
 {
 	if (!pl->name_of_frame[frame]) {
+		const struct frame *f = &pl->profile->frames.items[frame];
+		unsigned int no_start = starts_compare(pl, f) ? 0 : NAMETREE_NO_ADDRESSES;
+
 		buf_reset(&pl->text);
-		frame_label(pl->profile, frame, pl->flags, &pl->text);
+		frame_label(pl->profile, frame, pl->flags | no_start, &pl->text);
 		pl->name_of_frame[frame] =
 			1 + strtab_addn(&pl->tree->names, buf_str(&pl->text), pl->text.len_bytes);
 	}

@@ -21,11 +21,15 @@ struct nametree_node {
 	uint32_t name; /* id in names */
 };
 
+struct builds; /* user/model/builds.h */
+
 struct nametree {
 	struct strtab names;
 	struct nametree_node *nodes;
 	size_t cnt, cap;
 	struct index index; /* (parent, name) -> node */
+	/* Functions without a name of files with several builds are one for each file; NULL: there are none. Borrowed. */
+	const struct builds *builds;
 };
 
 enum nametree_flag {

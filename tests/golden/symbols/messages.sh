@@ -10,8 +10,8 @@ mkdir "$T/dir"
 {
 	fails 2 "$cp" symbolize 1234
 	fails 2 "$cp" symbolize --elf "$T/text" --kernel 1234
-	fails 1 "$cp" symbolize --elf "$T/text" 12x4
-	fails 1 "$cp" symbolize --elf "$T/text" 11112222333344445
+	fails 2 "$cp" symbolize --elf "$T/text" 12x4
+	fails 2 "$cp" symbolize --elf "$T/text" 11112222333344445
 	fails 1 "$cp" symbolize -p 4194303 1234
 	printf '12\nzz\n' > "$T/in"
 	rc=0; "$cp" symbolize --elf "$T/text" < "$T/in" 2>&1 || rc=$?; echo "status $rc"

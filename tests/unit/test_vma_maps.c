@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mappings that the kernel told beside those of /proc: this process's own, another's, and nobody's any more. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "user/capture/vma_maps.h"
+
+/* What the kernel would tell of these maps. */
+static size_t vmas_of(const struct maps *m, struct cp_vma *ret)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < m->cnt && cnt < CP_VMAS_MAX; i++) {
+		const struct maps_entry *e = &m->entries[i];
+
+		if (!(e->perms & MAPS_EXEC) || e->start >> 63)
+			continue;
+		ret[cnt++] = (struct cp_vma){ .start = e->start,
+					      .end = e->end,
+					      .off_bytes = e->off_bytes,
+					      .inode = e->inode,
+					      .dev_major = e->dev_major,
+					      .dev_minor = e->dev_minor,
+					      .vdso = !strcmp(e->path, "[vdso]") };
+	}
+	return cnt;
+}
+
+static pid_t gone(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+struct setup {
+	struct vma_maps *v;
+	struct maps self;
+	struct cp_vma vmas[CP_VMAS_MAX];
+	size_t cnt;
+};
+
+static struct setup set_up(void)
+{
+	struct setup u = { .v = vma_maps__new() };
+
+	assert_int_equal(maps_read(&u.self, getpid(), NULL), 0);
+	u.cnt = vmas_of(&u.self, u.vmas);
+	assert_true(u.cnt >= 3);
+	return u;
+}
+
+static void tear_down(struct setup *u)
+{
+	vma_maps__free(u->v);
+	maps_free(&u->self);
+}
+
+/* True: not only what was told, but all that /proc has. */
+static bool is_from_proc(const struct maps *m)
+{
+	for (size_t i = 0; i < m->cnt; i++)
+		if (m->entries[i].perms & MAPS_WRITE)
+			return true;
+	return false;
+}
+
+static void test_alive(void **state)
+{
+	struct setup u = set_up();
+	struct maps m;
+
+	(void)state;
+	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_true(is_from_proc(&m));
+	maps_free(&m);
+	assert_int_equal(vma_maps__read(u.v, getpid(), NULL, 0, &m, NULL), 0);
+	assert_true(is_from_proc(&m));
+	maps_free(&m);
+	/* a filesystem whose inodes cannot be compared */
+	for (size_t i = 0; i < u.cnt; i++)
+		u.vmas[i].inode += !!u.vmas[i].inode;
+	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_true(is_from_proc(&m));
+	maps_free(&m);
+	tear_down(&u);
+}
+
+/* The process has gone on to other code: another file at one place, or other places. */
+static void test_changed(void **state)
+{
+	struct setup u = set_up();
+	struct maps m;
+	size_t at = 0;
+
+	(void)state;
+	while (!u.vmas[at].inode)
+		at++;
+	u.vmas[at].inode += 1000000;
+	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_false(is_from_proc(&m));
+	assert_int_equal(m.cnt, u.cnt);
+	assert_string_equal(m.entries[at].path, ""); /* nobody knows it */
+	maps_free(&m);
+	u.vmas[at].inode -= 1000000;
+	u.vmas[at].end -= 4096;
+	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_false(is_from_proc(&m));
+	assert_string_equal(m.entries[at].path, maps_find(&u.self, u.vmas[at].start)->path);
+	maps_free(&m);
+	tear_down(&u);
+}
+
+static void test_gone(void **state)
+{
+	struct setup u = set_up();
+	struct maps m;
+
+	(void)state;
+	assert_int_equal(vma_maps__read(u.v, gone(), NULL, 0, &m, NULL), -ESRCH);
+	assert_int_equal(vma_maps__read(u.v, getpid(), NULL, 0, &m, NULL), 0); /* paths */
+	maps_free(&m);
+	assert_int_equal(vma_maps__read(u.v, gone(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_int_equal(m.cnt, u.cnt);
+	for (size_t i = 0; i < m.cnt; i++) {
+		const struct maps_entry *own = maps_find(&u.self, m.entries[i].start);
+
+		assert_true(m.entries[i].end == own->end &&
+			    m.entries[i].off_bytes == own->off_bytes);
+		assert_int_equal(m.entries[i].perms & MAPS_EXEC, MAPS_EXEC);
+		assert_string_equal(m.entries[i].path, own->path);
+	}
+	maps_free(&m);
+	tear_down(&u);
+}
+
+/* What cannot be is left out. */
+static void test_nonsense(void **state)
+{
+	struct cp_vma vmas[] = { { .start = 0x2000, .end = 0x3000 },
+				 { .start = 0x2800, .end = 0x4000 },
+				 { .start = 0x5000, .end = 0x5000 },
+				 { .start = 0x6000, .end = 0x1000 },
+				 { .start = 0x7000, .end = 0x8000 } };
+	struct vma_maps *v = vma_maps__new();
+	struct maps m;
+
+	(void)state;
+	assert_int_equal(vma_maps__read(v, gone(), vmas, 5, &m, NULL), 0);
+	assert_int_equal(m.cnt, 2);
+	assert_int_equal(m.entries[1].start, 0x7000);
+	maps_free(&m);
+	vma_maps__free(v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alive),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
