@@ -108,26 +108,26 @@ def exit_status():
     return 1 if failed else 0
 
 
-def held_objects():
-    """{(kind, id)} of the programs, maps and links that a process has open."""
+def held_by_processes():
+    """{(kind, id)} of the programs, maps and links that a file descriptor refers to, by /proc: not every bpftool can tell."""
     held = set()
-    for folder in glob.iglob("/proc/[0-9]*/fdinfo"):
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
         try:
-            for fd in os.listdir(folder):
-                for m in re.finditer(r"^(prog|map|link)_id:\s*(\d+)", open(f"{folder}/{fd}").read(), re.M):
-                    held.add((m[1], int(m[2])))
-        except OSError:  # it has just ended
+            held.update((k, int(n)) for k, n in re.findall(r"^(prog|map|link)_id:\s+(\d+)$", open(path).read(), re.M))
+        except OSError:
             pass
     return held
 
 
 def kernel_objects():
-    """Those that no process holds; other captures may run beside a test."""
-    there = set()
-    for kind in ("prog", "map", "link"):
-        r = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True)
-        there |= {(kind, o["id"]) for o in json.loads(r.stdout or "[]") if "id" in o}
-    return there - held_objects()
+    """Programs, maps and links that no process holds, itself or through a program; other captures may run beside a test."""
+    said = {kind: json.loads(subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True).stdout or "[]")
+            for kind in ("link", "prog", "map")}
+    held = held_by_processes()
+    for prog in said["prog"]:
+        if ("prog", prog["id"]) in held:
+            held.update(("map", m) for m in prog.get("map_ids", []))
+    return {(kind, o["id"], o.get("name", "")) for kind in said for o in said[kind] if "id" in o and (kind, o["id"]) not in held}
 
 
 class Leftovers:
