@@ -14,7 +14,7 @@ enum {
 	CP_CGROUP_PATH_BYTES = 512,
 	CP_COPY_MAX_BYTES = 16 << 10, /* of a user stack */
 	CP_REG_CNT = 17,
-	CP_VMAS_MAX = 64, /* executable mappings in an announcement */
+	CP_VMAS_MAX = 32, /* executable mappings in an announcement */
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -123,7 +123,8 @@ struct cp_vma {
 	__u32 pad;
 };
 
-/* vma_cnt struct cp_vma follow, by address: what it mapped at time_ns; 0: not known, or those of before. */
+/* Room for CP_VMAS_MAX struct cp_vma may follow, vma_cnt of them are there, by address: what it mapped at time_ns;
+ * 0: not known, or those of before. */
 struct cp_event_process {
 	__u8 event;
 	__u8 why; /* enum cp_process_why */

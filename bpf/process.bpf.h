@@ -46,6 +46,7 @@ static __always_inline void describe_process(struct task_struct *task, const str
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
+	__builtin_memset(e, 0, sizeof(*e));
 	e->event = CP_EVENT_PROCESS;
 	e->kernel = p->kernel;
 	e->process = p->id;
@@ -59,36 +60,37 @@ static __always_inline void describe_process(struct task_struct *task, const str
 	BPF_CORE_READ_STR_INTO(&e->comm, leader, comm);
 }
 
-/* With the mappings of a search, if it is not 0. verifier: a global function, see walk_current() */
-__weak int send_process(struct cp_event_process *e, u32 search)
-{
-	struct vma_search *s = search_at(search);
-	struct bpf_dynptr ptr;
-	u32 vma_bytes = 0;
+/* Why a process is announced, and what it was before. */
+struct announcement {
+	u32 why, before;
+	struct vma_search *vmas; /* its mappings; 0: not known, or those of before */
+};
 
-	if (!e)
-		return 0;
-	if (s && s->cnt <= CP_VMAS_MAX) {
-		e->vma_cnt = s->cnt;
-		vma_bytes = e->vma_cnt * sizeof(struct cp_vma);
-	}
-	if (vma_bytes > sizeof(s->vmas))
-		return 0;
-	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(*e) + vma_bytes, 0, &ptr)) {
-		bpf_ringbuf_discard_dynptr(&ptr, 0);
+/* The event is written in the ring: the stack of the programs is too short for it on 6.1. */
+static __always_inline void send_process(struct task_struct *task, const struct cp_process *p,
+					 const struct announcement *a)
+{
+	struct cp_event_process *e;
+
+	if (a->vmas)
+		e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e) + sizeof(a->vmas->vmas), 0);
+	else
+		e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
+	if (!e) {
 		lose(CP_LOSS_RING_FULL_THREAD, 0);
-		return 0;
+		return;
 	}
-	bpf_dynptr_write(&ptr, 0, e, sizeof(*e), 0);
-	if (s && vma_bytes)
-		bpf_dynptr_write(&ptr, sizeof(*e), s->vmas, vma_bytes, 0);
-	bpf_ringbuf_submit_dynptr(&ptr, BPF_RB_FORCE_WAKEUP);
-	return 0;
+	describe_process(task, p, e);
+	e->why = a->why;
+	e->before = a->before;
+	if (a->vmas && !bpf_probe_read_kernel(e + 1, sizeof(a->vmas->vmas), a->vmas->vmas))
+		e->vma_cnt = a->vmas->cnt;
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
 
-/* Makes *p the process of the task, under a new number, and announces it as *e says. space 0: its mappings are new too. */
+/* Makes *p the process of the task, under a new number, and announces it. space 0: its mappings are new too. */
 static __always_inline void store_process(struct task_struct *task, struct cp_process *p,
-					  struct cp_event_process *e, u32 vmas)
+					  const struct announcement *a)
 {
 	u32 tgid = task->tgid;
 
@@ -103,15 +105,14 @@ static __always_inline void store_process(struct task_struct *task, struct cp_pr
 		lose(CP_LOSS_PROCESS_MAP_FULL, 0);
 		return;
 	}
-	describe_process(task, p, e);
-	send_process(e, vmas);
+	send_process(task, p, a);
 }
 
 /* A watched process forked: the child starts with its parent's mappings. */
 static __always_inline void process_forked(struct task_struct *parent, struct task_struct *child,
 					   u64 clone_flags)
 {
-	struct cp_event_process e = { .why = CP_PROCESS_FORK };
+	struct announcement a = { .why = CP_PROCESS_FORK };
 	struct cp_process *from, p = {};
 
 	if (clone_flags & CLONE_THREAD)
@@ -119,23 +120,34 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 	from = process_of(parent);
 	if (from) {
 		p.space = from->space;
-		e.before = from->id;
+		a.before = from->id;
 	}
-	store_process(child, &p, &e, 0);
+	store_process(child, &p, &a);
 }
 
 /* exec, or a change of executable mappings: rows must be fetched again. vmas: a search with the task's, or 0. */
-static __always_inline void process_changed(struct task_struct *task, u32 why, u32 vmas)
+static __always_inline void process_changed(struct task_struct *task, u32 why,
+					    struct vma_search *vmas)
 {
+	struct announcement a = { .why = why, .vmas = vmas };
 	struct cp_process *from = process_of(task), p = {};
-	struct cp_event_process e = { .why = why };
 
 	if (from) {
 		p.generation = from->generation + 1;
-		e.before = from->id;
+		a.before = from->id;
 	}
-	store_process(task, &p, &e, vmas);
-	vmas_give_back(vmas);
+	store_process(task, &p, &a);
+}
+
+/* The same in the task itself. */
+static __always_inline void process_changed_here(struct task_struct *task, u32 why)
+{
+	u32 number = vmas_of_current();
+	struct vma_search *vmas = number ? search_at(number) : 0;
+
+	process_changed(task, why, vmas);
+	if (vmas)
+		vmas->busy = 0;
 }
 
 /* The leader of a process is freed after all of its threads have died, except for the last steps of one that took
@@ -166,25 +178,25 @@ static __always_inline void process_ended(struct task_struct *task)
 /* Moved to another cgroup: what comes now belongs there. */
 static __always_inline void process_moved(struct task_struct *task)
 {
-	struct cp_event_process e = { .why = CP_PROCESS_CGROUP };
+	struct announcement a = { .why = CP_PROCESS_CGROUP };
 	struct cp_process *from = process_of(task), p = {};
 
 	if (!from)
 		return;
 	p.generation = from->generation + 1;
 	p.space = from->space;
-	e.before = from->id;
-	store_process(task, &p, &e, 0);
+	a.before = from->id;
+	store_process(task, &p, &a);
 }
 
 /* Seen by the census: for the first time, or after a change that happened before its threads were watched. */
 static __always_inline void process_found(struct task_struct *task)
 {
 	struct cp_process p = {}, *known = process_of(task);
-	struct cp_event_process e = { .why = CP_PROCESS_CENSUS };
+	struct announcement a = { .why = CP_PROCESS_CENSUS };
 
 	if (!known)
-		store_process(task, &p, &e, 0);
+		store_process(task, &p, &a);
 	else if (known->mm != (u64)BPF_CORE_READ(task, mm) || known->exec_vm != exec_vm_of(task))
 		process_changed(task, CP_PROCESS_MAPS, 0);
 }

@@ -167,7 +167,8 @@ static __always_inline void search_current(struct vma_search *s)
 		s->cnt = 0;
 }
 
-/* The number of a search that holds the current process's mappings, to be given back; 0: they could not be read.
+/* The number of a search that holds the current process's mappings; 0: there is none to be had. It is given back by
+ * busy = 0.
  * verifier: a global function, see walk_current() */
 __weak u32 vmas_of_current(void)
 {
@@ -186,14 +187,6 @@ __weak u32 vmas_of_current(void)
 		return number;
 	}
 	return 0;
-}
-
-static __always_inline void vmas_give_back(u32 number)
-{
-	struct vma_search *s = search_at(number);
-
-	if (number && s)
-		s->busy = 0;
 }
 
 #endif
