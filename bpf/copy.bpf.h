@@ -31,7 +31,7 @@ __weak u32 copy_user_stack(struct walk_scratch *s)
 		at += size;
 		size = PAGE_BYTES;
 	}
-	return at;
+	return at < CP_COPY_MAX_BYTES ? at : CP_COPY_MAX_BYTES - 8; /* fits its mask, below */
 }
 
 static __always_inline void copy_registers(u64 *to, const struct walk *w,
@@ -83,8 +83,9 @@ __weak u32 copy_send(struct walk_scratch *s, u32 process, u32 kernel_cnt)
 	    bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA) > COPY_RING_MAX_BYTES)
 		return 0;
 	stack_bytes = copy_user_stack(s);
-	if (!stack_bytes || stack_bytes > CP_COPY_MAX_BYTES)
+	if (!stack_bytes)
 		return 0;
+	stack_bytes = BOUND(stack_bytes, CP_COPY_MAX_BYTES - 1);
 	e = (struct cp_event_copy *)s->copy_head;
 	e->event = CP_EVENT_COPY;
 	e->stop = s->walk.stop;
@@ -100,7 +101,9 @@ __weak u32 copy_send(struct walk_scratch *s, u32 process, u32 kernel_cnt)
 	bpf_dynptr_write(&ptr, 0, e, sizeof(*e), 0);
 	if (kernel_bytes)
 		bpf_dynptr_write(&ptr, sizeof(*e), s->kernel_frames, kernel_bytes, 0);
-	bpf_dynptr_write(&ptr, sizeof(*e) + kernel_bytes, s->copy, stack_bytes, 0);
+	/* 6.1 forgets the bounds of what the compiler has put on the stack */
+	bpf_dynptr_write(&ptr, sizeof(*e) + kernel_bytes, s->copy,
+			 BOUND(stack_bytes, CP_COPY_MAX_BYTES - 1), 0);
 	bpf_ringbuf_submit_dynptr(&ptr, ring_flags());
 	return e->id;
 }
