@@ -10,7 +10,9 @@
 
 static __attribute__((noinline)) void short_wait(void)
 {
-	const struct timespec ts = { .tv_nsec = 20000 };
+	const struct timespec ts = {
+		.tv_nsec = 200000
+	}; /* not over before the thread is off its CPU */
 
 	nanosleep(&ts, NULL);
 	__asm__ volatile("" : : : "memory");
