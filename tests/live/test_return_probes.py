@@ -11,7 +11,6 @@ if not shutil.which("bpftrace"):
     sys.exit(77)
 DIR = tempfile.mkdtemp(prefix="causeprof-uretprobe.")
 program = os.path.abspath(f"{WORKLOADS}/three_tier")
-failed = 0
 tracer = subprocess.Popen(["bpftrace", "-e", f"uretprobe:{program}:spin_us {{ @a = count(); }} uretprobe:{program}:front_answer,"
                            f"uretprobe:{program}:inventory_answer,uretprobe:{program}:store_answer,uretprobe:{program}:ask {{ @b = count(); }} "
                            "BEGIN { printf(\"ready\\n\"); }"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -41,16 +40,18 @@ try:
             whole += n
         else:
             broken[frames[-1]] = broken.get(frames[-1], 0) + n
+    probed = sum("[uprobes]" in open(f"/proc/{pid}/maps").read() for pid in pids)
+    check("the probes are set: their code page is mapped", probed == len(pids), f"in {probed} of {len(pids)} processes")
     print(f"{total} stacks, {through} through functions with return probes, {whole} whole; ends of the others: {broken}")
     # what is left are moments inside of the probes' own code page
-    failed |= not (through > 100 and whole >= 0.995 * total)
+    check("stacks are whole", through > 100 and whole >= 0.995 * total)
     names = {f[0] for s in p.sums for f in p.frames(s.get("stack"))}
-    failed |= "[uprobes]" in names or work.poll() is not None
+    check("no frame is the trampoline", "[uprobes]" not in names)
+    check("the work goes on", work.poll() is None)
 finally:
     for each in (work, tracer):
         if each and each.poll() is None:
             each.terminate()
             each.wait()
     shutil.rmtree(DIR)
-print("FAILED" if failed else "ok")
-sys.exit(1 if failed else 0)
+sys.exit(exit_status())
