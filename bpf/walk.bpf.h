@@ -468,6 +468,7 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 				       const struct cp_process *p)
 {
 	struct cp_range *range;
+	u64 mm;
 
 	w->cnt = 0;
 	w->stop = 0;
@@ -479,12 +480,9 @@ static __always_inline bool walk_begin(struct walk *w, struct task_struct *task,
 		w->stop = CP_STOP_IO_WORKER;
 		return false;
 	}
-	if (!task->mm) {
-		w->stop = CP_STOP_EXITING;
-		return false;
-	}
-	if (p && p->mm != (u64)task->mm) {
-		w->stop = CP_STOP_EXEC;
+	mm = (u64)BPF_CORE_READ(task, mm);
+	if (!mm || (p && p->mm != mm)) {
+		w->stop = mm ? CP_STOP_EXEC : CP_STOP_EXITING;
 		return false;
 	}
 	range = p ? bpf_map_lookup_elem(&cp_ranges, &p->space) : 0;
