@@ -15,6 +15,7 @@ enum {
 	CP_COPY_MAX_BYTES = 16 << 10, /* of a user stack */
 	CP_REG_CNT = 17,
 	CP_VMAS_MAX = 32, /* executable mappings in an announcement */
+	CP_EXE_BYTES = 192,
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -123,8 +124,12 @@ struct cp_vma {
 	__u32 pad;
 };
 
-/* Room for CP_VMAS_MAX struct cp_vma may follow, vma_cnt of them are there, by address: what it mapped at time_ns;
- * 0: not known, or those of before. */
+/* What a process mapped when it was announced. */
+struct cp_told {
+	struct cp_vma vmas[CP_VMAS_MAX]; /* by address */
+	char exe[CP_EXE_BYTES]; /* of an exec: the path that it was given; may be relative, or cut */
+};
+
 struct cp_event_process {
 	__u8 event;
 	__u8 why; /* enum cp_process_why */
@@ -140,8 +145,8 @@ struct cp_event_process {
 	__u64 time_ns;	/* when this generation began */
 	__u64 cgroup;	/* the number of its cgroup (v2) */
 	char comm[CP_COMM_BYTES];
-	__u32 vma_cnt;
-	__u32 pad2;
+	__u32 told;    /* 1: a struct cp_told follows; 0: not known, or as before */
+	__u32 vma_cnt; /* in it */
 };
 
 struct cp_event_end {

@@ -63,7 +63,7 @@ static __always_inline void describe_process(struct task_struct *task, const str
 /* Why a process is announced, and what it was before. */
 struct announcement {
 	u32 why, before;
-	struct vma_search *vmas; /* its mappings; 0: not known, or those of before */
+	struct vma_search *vmas; /* what is told of its mappings; 0: nothing, or as before */
 };
 
 /* The event is written in the ring: the stack of the programs is too short for it on 6.1. */
@@ -73,7 +73,7 @@ static __always_inline void send_process(struct task_struct *task, const struct 
 	struct cp_event_process *e;
 
 	if (a->vmas)
-		e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e) + sizeof(a->vmas->vmas), 0);
+		e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e) + sizeof(a->vmas->told), 0);
 	else
 		e = bpf_ringbuf_reserve(&cp_ring, sizeof(*e), 0);
 	if (!e) {
@@ -83,8 +83,10 @@ static __always_inline void send_process(struct task_struct *task, const struct 
 	describe_process(task, p, e);
 	e->why = a->why;
 	e->before = a->before;
-	if (a->vmas && !bpf_probe_read_kernel(e + 1, sizeof(a->vmas->vmas), a->vmas->vmas))
+	if (a->vmas && !bpf_probe_read_kernel(e + 1, sizeof(a->vmas->told), &a->vmas->told)) {
+		e->told = 1;
 		e->vma_cnt = a->vmas->cnt;
+	}
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -139,12 +141,15 @@ static __always_inline void process_changed(struct task_struct *task, u32 why,
 	store_process(task, &p, &a);
 }
 
-/* The same in the task itself. */
-static __always_inline void process_changed_here(struct task_struct *task, u32 why)
+/* The same in the task itself; bprm of an exec. */
+static __always_inline void process_changed_here(struct task_struct *task, u32 why,
+						 struct linux_binprm *bprm)
 {
 	u32 number = vmas_of_current();
 	struct vma_search *vmas = number ? search_at(number) : 0;
 
+	if (vmas && bprm)
+		BPF_CORE_READ_STR_INTO(&vmas->told.exe, bprm, filename);
 	process_changed(task, why, vmas);
 	if (vmas)
 		vmas->busy = 0;

@@ -342,7 +342,7 @@ int BPF_PROG(cp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	flush_unsampled(t, p ? p->id : 0);
 	identify(t, task); /* a thread that execs becomes the leader */
 	t->sampled = 0;
-	process_changed_here(task, CP_PROCESS_EXEC);
+	process_changed_here(task, CP_PROCESS_EXEC, bprm);
 	p = process_of(task);
 	t->process = p ? p->id : 0;
 	return 0;
@@ -406,6 +406,6 @@ int BPF_PROG(cp_mmap_unlock, struct mm_struct *mm, bool write)
 	p = process_of(task);
 	/* the memory of a program that exec is about to start is announced with it */
 	if (p && p->mm == (u64)mm && p->exec_vm != mm->exec_vm)
-		process_changed_here(task, CP_PROCESS_MAPS);
+		process_changed_here(task, CP_PROCESS_MAPS, 0);
 	return 0;
 }

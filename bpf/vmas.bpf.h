@@ -37,7 +37,7 @@ struct maple_place {
 
 struct vma_search {
 	struct maple_place places[MAPLE_DEPTH_MAX];
-	struct cp_vma vmas[CP_VMAS_MAX];
+	struct cp_told told;
 	u32 busy;
 	u32 depth, cnt;
 	u32 failed; /* what was found is not all */
@@ -76,7 +76,7 @@ static __always_inline void push_node(struct vma_search *s, u64 encoded, u64 max
 
 static __always_inline void take_vma(struct vma_search *s, struct vm_area_struct *vma)
 {
-	struct cp_vma *v = &s->vmas[BOUND(s->cnt, CP_VMAS_MAX - 1)];
+	struct cp_vma *v = &s->told.vmas[BOUND(s->cnt, CP_VMAS_MAX - 1)];
 	struct file *file;
 	struct inode *inode;
 	u32 dev;
@@ -159,6 +159,7 @@ static __always_inline void search_current(struct vma_search *s)
 	s->vdso = (u64)BPF_CORE_READ(task, mm, context.vdso);
 #endif
 	s->depth = s->cnt = s->failed = 0;
+	s->told.exe[0] = 0;
 	if ((root & 3) != 2 || root <= 4096) /* no tree, or one mapping alone */
 		return;
 	push_node(s, root, ~0ULL);

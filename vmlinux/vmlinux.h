@@ -168,7 +168,9 @@ struct task_struct {
 	struct css_set *cgroups;
 } CORE;
 
-struct linux_binprm;
+struct linux_binprm {
+	const char *filename;
+} CORE;
 
 #ifdef __TARGET_ARCH_arm64
 struct pt_regs {

@@ -215,6 +215,9 @@ static void test_process_gone(void **state)
 
 	(void)state;
 	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	for (size_t i = 0; i < maps.cnt; i++)
+		if (maps.entries[i].inode)
+			maps.entries[i].path = "";
 	assert_int_equal(spaces__publish(u.spaces, 1, gone(), &maps, u.sym, &of_gone, NULL), 0);
 	assert_true(with_rows(&u, &of_gone) <= 1);
 	assert_int_equal(publish(&u, 2, &range), 0);

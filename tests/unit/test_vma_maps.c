@@ -47,7 +47,7 @@ static pid_t gone(void)
 struct setup {
 	struct vma_maps *v;
 	struct maps self;
-	struct cp_vma vmas[CP_VMAS_MAX];
+	struct cp_told told;
 	size_t cnt;
 };
 
@@ -56,7 +56,7 @@ static struct setup set_up(void)
 	struct setup u = { .v = vma_maps__new() };
 
 	assert_int_equal(maps_read(&u.self, getpid(), NULL), 0);
-	u.cnt = vmas_of(&u.self, u.vmas);
+	u.cnt = vmas_of(&u.self, u.told.vmas);
 	assert_true(u.cnt >= 3);
 	return u;
 }
@@ -82,7 +82,7 @@ static void test_alive(void **state)
 	struct maps m;
 
 	(void)state;
-	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_true(is_from_proc(&m));
 	maps_free(&m);
 	assert_int_equal(vma_maps__read(u.v, getpid(), NULL, 0, &m, NULL), 0);
@@ -90,8 +90,8 @@ static void test_alive(void **state)
 	maps_free(&m);
 	/* a filesystem whose inodes cannot be compared */
 	for (size_t i = 0; i < u.cnt; i++)
-		u.vmas[i].inode += !!u.vmas[i].inode;
-	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+		u.told.vmas[i].inode += !!u.told.vmas[i].inode;
+	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_true(is_from_proc(&m));
 	maps_free(&m);
 	tear_down(&u);
@@ -105,19 +105,19 @@ static void test_changed(void **state)
 	size_t at = 0;
 
 	(void)state;
-	while (!u.vmas[at].inode)
+	while (!u.told.vmas[at].inode)
 		at++;
-	u.vmas[at].inode += 1000000;
-	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	u.told.vmas[at].inode += 1000000;
+	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_false(is_from_proc(&m));
 	assert_int_equal(m.cnt, u.cnt);
 	assert_string_equal(m.entries[at].path, ""); /* nobody knows it */
 	maps_free(&m);
-	u.vmas[at].inode -= 1000000;
-	u.vmas[at].end -= 4096;
-	assert_int_equal(vma_maps__read(u.v, getpid(), u.vmas, u.cnt, &m, NULL), 0);
+	u.told.vmas[at].inode -= 1000000;
+	u.told.vmas[at].end -= 4096;
+	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_false(is_from_proc(&m));
-	assert_string_equal(m.entries[at].path, maps_find(&u.self, u.vmas[at].start)->path);
+	assert_string_equal(m.entries[at].path, maps_find(&u.self, u.told.vmas[at].start)->path);
 	maps_free(&m);
 	tear_down(&u);
 }
@@ -131,7 +131,7 @@ static void test_gone(void **state)
 	assert_int_equal(vma_maps__read(u.v, gone(), NULL, 0, &m, NULL), -ESRCH);
 	assert_int_equal(vma_maps__read(u.v, getpid(), NULL, 0, &m, NULL), 0); /* paths */
 	maps_free(&m);
-	assert_int_equal(vma_maps__read(u.v, gone(), u.vmas, u.cnt, &m, NULL), 0);
+	assert_int_equal(vma_maps__read(u.v, gone(), &u.told, u.cnt, &m, NULL), 0);
 	assert_int_equal(m.cnt, u.cnt);
 	for (size_t i = 0; i < m.cnt; i++) {
 		const struct maps_entry *own = maps_find(&u.self, m.entries[i].start);
@@ -145,19 +145,46 @@ static void test_gone(void **state)
 	tear_down(&u);
 }
 
+/* A program that is seen for the first time when it is gone: its own file is where exec found it. */
+static void test_gone_at_once(void **state)
+{
+	struct setup u = set_up();
+	struct maps m;
+	size_t named = 0;
+
+	(void)state;
+	assert_true(readlink("/proc/self/exe", u.told.exe, sizeof(u.told.exe) - 1) > 0);
+	assert_int_equal(vma_maps__read(u.v, gone(), &u.told, u.cnt, &m, NULL), 0);
+	for (size_t i = 0; i < m.cnt; i++) {
+		named += m.entries[i].path[0] == '/';
+		if (m.entries[i].path[0] == '/')
+			assert_string_equal(m.entries[i].path, u.told.exe);
+	}
+	assert_int_equal(named, 1);
+	maps_free(&m);
+	tear_down(&u);
+	u = set_up();
+	memset(u.told.exe, '/', sizeof(u.told.exe)); /* not even a string */
+	assert_int_equal(vma_maps__read(u.v, gone(), &u.told, u.cnt, &m, NULL), 0);
+	for (size_t i = 0; i < m.cnt; i++)
+		assert_true(m.entries[i].path[0] != '/');
+	maps_free(&m);
+	tear_down(&u);
+}
+
 /* What cannot be is left out. */
 static void test_nonsense(void **state)
 {
-	struct cp_vma vmas[] = { { .start = 0x2000, .end = 0x3000 },
-				 { .start = 0x2800, .end = 0x4000 },
-				 { .start = 0x5000, .end = 0x5000 },
-				 { .start = 0x6000, .end = 0x1000 },
-				 { .start = 0x7000, .end = 0x8000 } };
+	const struct cp_told told = { .vmas = { { .start = 0x2000, .end = 0x3000 },
+						{ .start = 0x2800, .end = 0x4000 },
+						{ .start = 0x5000, .end = 0x5000 },
+						{ .start = 0x6000, .end = 0x1000 },
+						{ .start = 0x7000, .end = 0x8000 } } };
 	struct vma_maps *v = vma_maps__new();
 	struct maps m;
 
 	(void)state;
-	assert_int_equal(vma_maps__read(v, gone(), vmas, 5, &m, NULL), 0);
+	assert_int_equal(vma_maps__read(v, gone(), &told, 5, &m, NULL), 0);
 	assert_int_equal(m.cnt, 2);
 	assert_int_equal(m.entries[1].start, 0x7000);
 	maps_free(&m);
@@ -167,9 +194,8 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alive),
-		cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_alive),	 cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_gone_at_once),
 		cmocka_unit_test(test_nonsense),
 	};
 

@@ -76,7 +76,8 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	struct event_process *p;
 
 	if (len_bytes < sizeof(*e) || !e->process || e->process >= PROCESS_IDS_MAX ||
-	    e->vma_cnt > CP_VMAS_MAX || len_bytes - sizeof(*e) < e->vma_cnt * sizeof(struct cp_vma))
+	    e->vma_cnt > CP_VMAS_MAX ||
+	    (e->told && len_bytes - sizeof(*e) < sizeof(struct cp_told)))
 		return false;
 	ev->processes = xgrow(ev->processes, &ev->process_cap, ev->process_cnt + 1, sizeof(*p));
 	p = &ev->processes[ev->process_cnt];
@@ -85,7 +86,7 @@ static bool take_process(struct events *ev, const struct cp_event_process *e, si
 	index_add(&ev->process_index, hash_u64(e->process), (uint32_t)ev->process_cnt);
 	ev->process_cnt++;
 	if (ev->process_seen)
-		ev->process_seen(ev->ctx, ev, p, (const struct cp_vma *)(e + 1));
+		ev->process_seen(ev->ctx, ev, p, e->told ? (const struct cp_told *)(e + 1) : NULL);
 	return true;
 }
 

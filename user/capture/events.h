@@ -48,9 +48,9 @@ struct events {
 	bool keep_intervals;
 	struct strtab strings;
 	uint64_t bad_cnt; /* records that make no sense: a loss, in result_build */
-	/* called for each new process, with the event's vma_cnt mappings; may set space, exe_sid, cgroup_sid */
+	/* called for each new process, with what was told of its mappings or NULL; may set space, exe_sid, cgroup_sid */
 	void (*process_seen)(void *ctx, struct events *ev, struct event_process *p,
-			     const struct cp_vma *vmas);
+			     const struct cp_told *told);
 	/* called when the last generation of a process has ended */
 	void (*process_ended)(void *ctx, struct events *ev, struct event_process *p);
 	/* called for each new stack with Python frames, borrowed until it returns; its id is its number in the table */

@@ -8,22 +8,34 @@
 
 #include "user/base/mem.h"
 
-int mapped_file_open(pid_t pid, const struct maps_entry *e)
+enum {
+	OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+};
+
+/* The device is not compared: overlay and btrfs show another one in maps than in stat. */
+static int open_if_mapped(const char *path, const struct maps_entry *e)
 {
-	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
-			       (unsigned long)e->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, OPEN_FLAGS);
 	struct stat st;
 
-	free(path);
-	if (fd >= 0)
-		return fd;
-	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(path);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != e->inode)) {
 		close(fd);
 		fd = -1;
 	}
 	return fd;
+}
+
+int mapped_file_open(pid_t pid, const struct maps_entry *e)
+{
+	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
+			       (unsigned long)e->end);
+	int fd = open(path, OPEN_FLAGS);
+
+	free(path);
+	if (fd >= 0 || e->path[0] != '/')
+		return fd;
+	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);
+	fd = open_if_mapped(path, e);
+	free(path);
+	return fd >= 0 ? fd : open_if_mapped(e->path, e);
 }

@@ -53,7 +53,7 @@ static void share_space(struct processes *w, struct event_process *p, struct eve
 }
 
 void processes_seen(struct processes *w, struct events *ev, struct event_process *p,
-		    const struct cp_vma *vmas)
+		    const struct cp_told *told)
 {
 	struct event_process *before = events_process(ev, p->event.before);
 	struct cp_range range;
@@ -71,7 +71,7 @@ void processes_seen(struct processes *w, struct events *ev, struct event_process
 	}
 	if (before)
 		processes_leave(w, before);
-	rc = vma_maps__read(w->vma_maps, (pid_t)p->event.tgid, vmas, p->event.vma_cnt, &maps, NULL);
+	rc = vma_maps__read(w->vma_maps, (pid_t)p->event.tgid, told, p->event.vma_cnt, &maps, NULL);
 	if (rc) { /* gone already: its stacks say so themselves */
 		symbolizer__add_process(w->symbolizer, p->space, (pid_t)p->event.tgid, NULL, NULL);
 		return;

@@ -27,9 +27,9 @@ void processes_init(struct processes *w, struct kernel *kernel, struct spaces *s
 		    struct symbolizer *symbolizer, struct cgroups *cgroups);
 void processes_fini(struct processes *w); /* fine on one that is all zero */
 
-/* Answers an announcement: sets p's space, exe and cgroup. vmas: the announcement's mappings. */
+/* Answers an announcement: sets p's space, exe and cgroup. told: the announcement's, or NULL. */
 void processes_seen(struct processes *w, struct events *ev, struct event_process *p,
-		    const struct cp_vma *vmas);
+		    const struct cp_told *told);
 /* A process generation needs its space no more. Room that nobody points to is used again. */
 void processes_leave(struct processes *w, struct event_process *p);
 

@@ -91,11 +91,11 @@ static void next_phase(struct session *s, const char *name)
 }
 
 static void process_seen(void *ctx, struct events *ev, struct event_process *p,
-			 const struct cp_vma *vmas)
+			 const struct cp_told *told)
 {
 	struct session *s = ctx;
 
-	processes_seen(&s->processes, ev, p, vmas);
+	processes_seen(&s->processes, ev, p, told);
 }
 
 static void process_ended(void *ctx, struct events *ev, struct event_process *p)

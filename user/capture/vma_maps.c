@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "user/base/hash.h"
@@ -51,23 +52,42 @@ static struct known_file *find_file(const struct vma_maps *v, uint64_t dev, uint
 }
 
 /* The newest path of a file counts. */
+static void learn_path(struct vma_maps *v, uint64_t dev, uint64_t inode, const char *path)
+{
+	struct known_file *f = find_file(v, dev, inode);
+
+	if (!f) {
+		v->files = xgrow(v->files, &v->cap, v->cnt + 1, sizeof(*v->files));
+		index_add(&v->index, hash_pair(dev, inode), (uint32_t)v->cnt);
+		f = &v->files[v->cnt++];
+		*f = (struct known_file){ .dev = dev, .inode = inode };
+	}
+	f->path_sid = strtab_add(&v->paths, path);
+}
+
 static void learn(struct vma_maps *v, const struct maps *maps)
 {
 	for (size_t i = 0; i < maps->cnt; i++) {
 		const struct maps_entry *e = &maps->entries[i];
-		uint64_t dev = makedev(e->dev_major, e->dev_minor);
-		struct known_file *f;
 
-		if (!(e->perms & MAPS_EXEC) || !e->inode)
-			continue;
-		f = find_file(v, dev, e->inode);
-		if (!f) {
-			v->files = xgrow(v->files, &v->cap, v->cnt + 1, sizeof(*v->files));
-			index_add(&v->index, hash_pair(dev, e->inode), (uint32_t)v->cnt);
-			f = &v->files[v->cnt++];
-			*f = (struct known_file){ .dev = dev, .inode = e->inode };
-		}
-		f->path_sid = strtab_add(&v->paths, e->path);
+		if ((e->perms & MAPS_EXEC) && e->inode)
+			learn_path(v, makedev(e->dev_major, e->dev_minor), e->inode, e->path);
+	}
+}
+
+/* A program that nobody has run before and that is gone: its file may still be where exec found it. */
+static void learn_exe(struct vma_maps *v, const struct cp_told *told, size_t cnt)
+{
+	struct stat st;
+
+	if (told->exe[0] != '/' || !memchr(told->exe, '\0', sizeof(told->exe)) ||
+	    stat(told->exe, &st) || !S_ISREG(st.st_mode))
+		return;
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t dev = makedev(told->vmas[i].dev_major, told->vmas[i].dev_minor);
+
+		if (told->vmas[i].inode == st.st_ino && !find_file(v, dev, st.st_ino))
+			learn_path(v, dev, st.st_ino, told->exe);
 	}
 }
 
@@ -117,16 +137,17 @@ static void make(const struct vma_maps *v, const struct cp_vma *vmas, size_t cnt
 			ret->entries[ret->cnt++] = make_entry(v, &vmas[i]);
 }
 
-int vma_maps__read(struct vma_maps *v, pid_t pid, const struct cp_vma *vmas, size_t cnt,
+int vma_maps__read(struct vma_maps *v, pid_t pid, const struct cp_told *told, size_t cnt,
 		   struct maps *ret, struct err *err)
 {
 	int rc = maps_read(ret, pid, err);
 
 	if (!rc)
 		learn(v, ret);
-	if (!cnt || (!rc && still_there(ret, vmas, cnt)))
+	if (!told || !cnt || (!rc && still_there(ret, told->vmas, cnt)))
 		return rc;
+	learn_exe(v, told, cnt);
 	maps_free(ret);
-	make(v, vmas, cnt, ret);
+	make(v, told->vmas, cnt, ret);
 	return 0;
 }

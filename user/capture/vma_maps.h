@@ -16,9 +16,9 @@ struct vma_maps;
 struct vma_maps *vma_maps__new(void);	 /* owned by the caller */
 void vma_maps__free(struct vma_maps *v); /* NULL is fine */
 
-/* vmas may be none; then, and for memory that is no file's, only /proc tells. 0 and maps to be released with maps_free
+/* told may be NULL; then, and for memory that is no file's, only /proc tells. cnt mappings are told. 0 and maps to be released with maps_free
  * before the next call, or as maps_read. O(n log n). */
-int vma_maps__read(struct vma_maps *v, pid_t pid, const struct cp_vma *vmas, size_t cnt,
+int vma_maps__read(struct vma_maps *v, pid_t pid, const struct cp_told *told, size_t cnt,
 		   struct maps *ret, struct err *err);
 
 #endif
