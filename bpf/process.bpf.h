@@ -149,7 +149,8 @@ static __always_inline void process_changed_here(struct task_struct *task, u32 w
 	struct vma_search *vmas = number ? search_at(number) : 0;
 
 	if (vmas && bprm)
-		BPF_CORE_READ_STR_INTO(&vmas->told.exe, bprm, filename);
+		bpf_probe_read_kernel_str(vmas->told.exe, sizeof(vmas->told.exe),
+					  BPF_CORE_READ(bprm, filename));
 	process_changed(task, why, vmas);
 	if (vmas)
 		vmas->busy = 0;
