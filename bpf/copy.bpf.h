@@ -9,20 +9,31 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	COPY_RING_MAX_BYTES = 2 << 20, /* unread in the ring: the rest is for others */
 };
 
 #ifdef bpf_target_x86
+/* How many pages of a stack are copied at most, after the first piece of one: fewer, the more is unread in the ring.
+ * Samples come by the thousand while a file is compiled, which takes up to half a second. */
+static __always_inline u32 copy_pages(void)
+{
+	u64 unread = bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA);
+
+	if (unread < cp_config.copy_bytes / 4)
+		return CP_COPY_MAX_BYTES / PAGE_BYTES - 1;
+	return unread < cp_config.copy_bytes / 2 ? 2 : 1;
+}
+
 /* Up to the first page that cannot be read. verifier: a global function, see walk_current() */
 __weak u32 copy_user_stack(struct walk_scratch *s)
 {
+	u32 pages = copy_pages(), i;
 	u64 sp, size, at = 0;
 
 	if (!s)
 		return 0;
 	sp = s->walk.sp;
 	size = PAGE_BYTES - (sp & (PAGE_BYTES - 1));
-	for (int i = 0; i < CP_COPY_MAX_BYTES / PAGE_BYTES; i++) {
+	for (i = 0; i < CP_COPY_MAX_BYTES / PAGE_BYTES && i <= pages; i++) {
 		hide(size);
 		if (size > PAGE_BYTES ||
 		    bpf_probe_read_user(&s->copy[BOUND(at, CP_COPY_MAX_BYTES - 1)], size,
@@ -31,6 +42,8 @@ __weak u32 copy_user_stack(struct walk_scratch *s)
 		at += size;
 		size = PAGE_BYTES;
 	}
+	((struct cp_event_copy *)s->copy_head)->cut =
+		i > pages || i == CP_COPY_MAX_BYTES / PAGE_BYTES;
 	return at < CP_COPY_MAX_BYTES ? at : CP_COPY_MAX_BYTES - 8; /* fits its mask, below */
 }
 
@@ -80,7 +93,7 @@ __weak u32 copy_send(struct walk_scratch *s, u32 process, u32 kernel_cnt)
 	struct bpf_dynptr ptr;
 
 	if (!s || kernel_bytes > CP_FRAMES_MAX * 8 ||
-	    bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA) > COPY_RING_MAX_BYTES)
+	    bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA) > cp_config.copy_bytes)
 		return 0;
 	stack_bytes = copy_user_stack(s);
 	if (!stack_bytes)

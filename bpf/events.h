@@ -70,7 +70,7 @@ struct cp_event_copy {
 	__u8 event;
 	__u8 stop; /* why it was not walked: how it ends if user space cannot walk it either */
 	__u8 kernel_cnt;
-	__u8 pad;
+	__u8 cut; /* 1: there may be more of the stack in memory than was copied */
 	__u32 id;
 	__u32 process;
 	__u32 stack_bytes;
@@ -288,6 +288,7 @@ struct cp_config {
 	__u32 raw;				  /* send what bpf/account.h is told */
 	__u32 check_recalled; /* unwind kernel stacks that are remembered all the same */
 	__u32 wake_bytes;     /* unread bytes in the ring that wake the reader */
+	__u32 copy_bytes;     /* ... beyond which no stacks are copied: the rest is for others */
 	__u32 finish;	      /* stacks are walked by the thread that resumes (--hook finish) */
 };
 

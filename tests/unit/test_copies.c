@@ -108,6 +108,7 @@ static __attribute__((noinline)) void take_copy(struct setup *u)
 	e->words[0] = 0xffffffff81000001;
 	e->words[1] = 0xffffffff81000002;
 	e->stack_bytes = stack_bytes(e->regs[WALK_RSP]);
+	e->cut = e->stack_bytes == CP_COPY_MAX_BYTES;
 	copy_bytes((char *)(e->words + KERNEL_FRAMES), e->regs[WALK_RSP], e->stack_bytes);
 	u->callers[0] = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
 	__asm__ volatile("" : : : "memory");
@@ -186,6 +187,10 @@ static void test_cut(void **state)
 	copies__walk(u->copies, u->spaces, SPACE, u->copy, u->stack);
 	whole_cnt = u->stack->user_cnt;
 	u->copy->stack_bytes = 0;
+	u->copy->cut = 1;
+	copies__walk(u->copies, u->spaces, SPACE, u->copy, u->stack);
+	assert_int_equal(u->stack->stop, CP_STOP_COPY_SHORT);
+	u->copy->cut = 0;
 	copies__walk(u->copies, u->spaces, SPACE, u->copy, u->stack);
 	assert_int_equal(u->stack->stop, WALK_UNREADABLE);
 	assert_int_equal(u->stack->user_cnt, 1);

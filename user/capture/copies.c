@@ -79,12 +79,11 @@ static int read_copy(void *ctx, uint64_t addr, uint64_t *word)
 	return 0;
 }
 
-/* What lies beyond a full copy may well be in memory. */
+/* What lies beyond a copy that was cut may well be in memory. */
 static uint8_t stop_of(const struct walk_stack *s, const struct cp_event_copy *e)
 {
-	bool full = e->stack_bytes >= CP_COPY_MAX_BYTES - 4096;
-
-	return s->stop == WALK_UNREADABLE && full ? (uint8_t)CP_STOP_COPY_SHORT : (uint8_t)s->stop;
+	return s->stop == WALK_UNREADABLE && e->cut ? (uint8_t)CP_STOP_COPY_SHORT :
+						      (uint8_t)s->stop;
 }
 
 static void put_frames(struct cp_event_stack *ret, const struct walk_stack *from)

@@ -23,7 +23,10 @@
 #include "user/model/kinds.h"
 
 enum {
-	RING_DEFAULT_BYTES = 4 << 20,
+	RING_DEFAULT_BYTES =
+		16
+		<< 20, /* a file takes up to half a second to be compiled, meanwhile stacks are copied */
+	RING_WAKE_BYTES = 1 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
 	STACKS_DEFAULT = 1 << 18,
 	ITERATOR_READ_BYTES = 64 << 10,
@@ -104,7 +107,9 @@ static void configure(struct kernel *k, const struct capture_opts *opts)
 		.mapping_mask = k->sizes.mapping_cnt - 1,
 		.check_recalled = opts->sink == SINK_BOTH,
 		.census_scratch = (uint32_t)(k->cpu_cnt * FAMILIES),
-		.wake_bytes = (uint32_t)ring_bytes / 4,
+		.wake_bytes = ring_bytes / 4 < RING_WAKE_BYTES ? (uint32_t)ring_bytes / 4 :
+								 RING_WAKE_BYTES,
+		.copy_bytes = (uint32_t)(ring_bytes / 2),
 		.finish = k->resume.way != RESUME_NOT,
 	};
 	bpf_map__set_max_entries(k->skel->maps.cp_ring, (uint32_t)ring_bytes);
