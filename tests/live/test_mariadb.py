@@ -73,16 +73,20 @@ try:
                         "-o", os.path.join(DIR, "v.cprof")], capture_output=True, text=True)
     check("sums and intervals are equal to the nanosecond", r.returncode == 0, r.stderr)
 
-    # a reader that stops for a second loses time, and says how much
-    c = subprocess.Popen([PROGRAM, "record", "-p", str(pid), "--duration", "6", "--intervals", "--ring-size", "64K", "--strict",
-                          "-q", "--force", "--no-svg", "-o", os.path.join(DIR, "lossy.cprof")], stderr=subprocess.DEVNULL)
-    time.sleep(4)
-    c.send_signal(signal.SIGSTOP)
-    time.sleep(1.5)
-    c.send_signal(signal.SIGCONT)
-    code = c.wait(60)
-    lossy = Profile(os.path.join(DIR, "lossy.cprof"))
-    ns = sum(num(v, "ns") for v in lossy.loss.values() if v.get("ns", "").isdigit())
+    # a reader that stops for a second loses time, and says how much; on a busy machine the window opens later
+    for lead_s in (3, 8):
+        c = subprocess.Popen([PROGRAM, "record", "-p", str(pid), "--duration", str(lead_s + 3), "--intervals", "--ring-size", "64K",
+                              "--strict", "-q", "--force", "--replace", "--no-svg", "-o", os.path.join(DIR, "lossy.cprof")],
+                             stderr=subprocess.DEVNULL)
+        time.sleep(lead_s)
+        c.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        c.send_signal(signal.SIGCONT)
+        code = c.wait(60)
+        lossy = Profile(os.path.join(DIR, "lossy.cprof"))
+        ns = sum(num(v, "ns") for v in lossy.loss.values() if v.get("ns", "").isdigit())
+        if ns:
+            break
     check(f"a stopped reader: status 3 with --strict, {ns} ns lost", code == 3 and ns > 0, (code, lossy.loss))
     load.terminate()
     load.wait()
