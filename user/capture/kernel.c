@@ -23,9 +23,8 @@
 #include "user/model/kinds.h"
 
 enum {
-	RING_DEFAULT_BYTES =
-		16
-		<< 20, /* a file takes up to half a second to be compiled, meanwhile stacks are copied */
+	/* a file takes up to half a second to be compiled, and meanwhile stacks are copied */
+	RING_DEFAULT_BYTES = 8 << 20,
 	RING_WAKE_BYTES = 1 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
 	STACKS_DEFAULT = 1 << 18,

@@ -107,7 +107,7 @@ const struct opt record_options[] = {
 	  "Room for processes that live at a time and for their mappings; default 16384", 64,
 	  4194304 },
 	{ "ring-size", 0, OPT_SIZE, OFF(capture.ring_bytes), "BYTES",
-	  "Room for events on their way to user space; default 16M, with intervals 32M", 4096,
+	  "Room for events on their way to user space; default 8M, with intervals 32M", 4096,
 	  1 << 30 },
 	{ "btf", 0, OPT_STRING, OFF(capture.btf_path), "FILE",
 	  "Take the layout of kernel types from here; default the running kernel's own" },
