@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Stacks that cannot be walked in the kernel, since user space has not answered yet to the announcement of a process or
  * of new code in it: registers and the inner part of the stack are copied, and walked there (user/capture/copies.h).
- * Programs that live for milliseconds are mostly seen so. A copy costs 1 to 2 us, and room in the ring. */
+ * Programs that live for milliseconds are mostly seen so. */
 #ifndef CP_BPF_COPY_BPF_H
 #define CP_BPF_COPY_BPF_H
 
@@ -13,7 +13,7 @@ enum {
 
 #ifdef bpf_target_x86
 /* How many pages of a stack are copied at most, after the first piece of one: fewer, the more is unread in the ring.
- * Samples come by the thousand while a file is compiled, which takes up to half a second. */
+ * Samples come by the thousand while the reader waits for a file to be compiled. */
 static __always_inline u32 copy_pages(void)
 {
 	u64 unread = bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA);

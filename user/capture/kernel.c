@@ -23,7 +23,7 @@
 #include "user/model/kinds.h"
 
 enum {
-	/* a file takes up to half a second to be compiled, and meanwhile stacks are copied */
+	/* while a file is compiled nobody reads, and stacks are copied */
 	RING_DEFAULT_BYTES = 8 << 20,
 	RING_WAKE_BYTES = 1 << 20,
 	RING_INTERVALS_BYTES = 32 << 20,
