@@ -6,30 +6,19 @@
 
 #include "bpf/state.bpf.h"
 
-/* One element each, as large as the masks in cp_config say; user space fills them through mmap. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_rows __weak SEC(".maps");
+/* One element, as large as its mask in cp_config says; user space fills it through mmap. */
+#define SHARED_ARRAY(name)                         \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__uint(key_size, 4);               \
+		__uint(value_size, 8);             \
+	} name __weak SEC(".maps")
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_blocks __weak SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} cp_mappings __weak SEC(".maps");
+SHARED_ARRAY(cp_rows);
+SHARED_ARRAY(cp_blocks);
+SHARED_ARRAY(cp_mappings);
 
 /* verifier: bounds an index by a mask that it knows as a constant */
 #define BOUND(index, mask)              \
