@@ -91,31 +91,41 @@ static void texts(void **state)
 	buf_free(&b);
 }
 
-static void code_object(void **state)
-{
+struct setup {
 	struct tiny_memory m;
-	struct python_memory memory = { tiny_read, &m };
+	struct python_memory memory;
 	struct python_layout l;
 	struct python_code c;
+};
+
+static void set_up(struct setup *s)
+{
+	*s = (struct setup){ .memory = { tiny_read, &s->m } };
+	assert_int_equal(tiny_layout(&s->l), 0);
+	tiny_memory_make(&s->m);
+}
+
+static void code_object(void **state)
+{
+	struct setup s;
 
 	(void)state;
-	assert_int_equal(tiny_layout(&l), 0);
-	tiny_memory_make(&m);
-	assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
-	assert_string_equal(c.function, "Shop.open");
-	assert_string_equal(c.file, "/srv/shop.py");
-	assert_int_equal(c.instrs, TINY_CODE + 184);
-	assert_int_equal(python_code_line(&c, c.instrs), 7);
-	assert_int_equal(python_code_line(&c, c.instrs - 2), 7); /* has not begun */
-	assert_int_equal(python_code_line(&c, c.instrs + 2 * 2), 9);
-	assert_int_equal(python_code_line(&c, c.instrs + 2 * 4), 0);
-	assert_int_equal(python_code_line(&c, c.instrs + 2 * 5), 6);
-	assert_true(python_code_holds(&c, c.instrs - 2));
-	assert_true(python_code_holds(&c, c.instrs + 2 * (TINY_INSTR_CNT - 1)));
-	assert_false(python_code_holds(&c, c.instrs + 2 * TINY_INSTR_CNT));
-	assert_false(python_code_holds(&c, c.instrs - 4));
-	assert_false(python_code_holds(&c, c.instrs + 1));
-	python_code_free(&c);
+	set_up(&s);
+	assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), 0);
+	assert_string_equal(s.c.function, "Shop.open");
+	assert_string_equal(s.c.file, "/srv/shop.py");
+	assert_int_equal(s.c.instrs, TINY_CODE + 184);
+	assert_int_equal(python_code_line(&s.c, s.c.instrs), 7);
+	assert_int_equal(python_code_line(&s.c, s.c.instrs - 2), 7); /* has not begun */
+	assert_int_equal(python_code_line(&s.c, s.c.instrs + 2 * 2), 9);
+	assert_int_equal(python_code_line(&s.c, s.c.instrs + 2 * 4), 0);
+	assert_int_equal(python_code_line(&s.c, s.c.instrs + 2 * 5), 6);
+	assert_true(python_code_holds(&s.c, s.c.instrs - 2));
+	assert_true(python_code_holds(&s.c, s.c.instrs + 2 * (TINY_INSTR_CNT - 1)));
+	assert_false(python_code_holds(&s.c, s.c.instrs + 2 * TINY_INSTR_CNT));
+	assert_false(python_code_holds(&s.c, s.c.instrs - 4));
+	assert_false(python_code_holds(&s.c, s.c.instrs + 1));
+	python_code_free(&s.c);
 }
 
 static void code_object_that_is_none(void **state)
@@ -138,80 +148,65 @@ static void code_object_that_is_none(void **state)
 		{ TINY_LINES + 16, ~0ULL, -EINVAL },
 		{ TINY_LINES + 16, 0x10000, -EFAULT },
 	};
-	struct tiny_memory m;
-	struct python_memory memory = { tiny_read, &m };
-	struct python_layout l;
-	struct python_code c;
+	struct setup s;
 
 	(void)state;
-	assert_int_equal(tiny_layout(&l), 0);
+	set_up(&s);
 	for (size_t i = 0; i < ARRAY_CNT(cases); i++) {
-		tiny_memory_make(&m);
-		tiny_put(&m, cases[i].at, cases[i].value);
-		assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), cases[i].rc);
-		assert_null(c.function);
-		assert_null(c.lines);
+		tiny_memory_make(&s.m);
+		tiny_put(&s.m, cases[i].at, cases[i].value);
+		assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), cases[i].rc);
+		assert_null(s.c.function);
+		assert_null(s.c.lines);
 	}
 }
 
 static void code_object_with_too_many_lines(void **state)
 {
-	struct tiny_memory m;
-	struct python_memory memory = { tiny_read, &m };
-	struct python_layout l;
-	struct python_code c;
+	struct setup s;
 
 	(void)state;
-	assert_int_equal(tiny_layout(&l), 0);
-	tiny_memory_make(&m);
-	tiny_put(&m, TINY_LINES + 16, PYTHON_LINES_MAX_BYTES + 1);
-	assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
-	assert_string_equal(c.function, "Shop.open");
-	assert_int_equal(python_code_line(&c, c.instrs), 0);
-	python_code_free(&c);
+	set_up(&s);
+	tiny_put(&s.m, TINY_LINES + 16, PYTHON_LINES_MAX_BYTES + 1);
+	assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), 0);
+	assert_string_equal(s.c.function, "Shop.open");
+	assert_int_equal(python_code_line(&s.c, s.c.instrs), 0);
+	python_code_free(&s.c);
 }
 
 /* The object is freed, or the process ends, at any read. */
 static void code_object_that_goes(void **state)
 {
-	struct tiny_memory m;
-	struct python_memory memory = { tiny_read, &m };
-	struct python_layout l;
-	struct python_code c;
+	struct setup s;
 	int read_cnt;
 
 	(void)state;
-	assert_int_equal(tiny_layout(&l), 0);
-	tiny_memory_make(&m);
-	assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
-	python_code_free(&c);
-	read_cnt = m.read_cnt;
+	set_up(&s);
+	assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), 0);
+	python_code_free(&s.c);
+	read_cnt = s.m.read_cnt;
 	for (int at = 1; at <= read_cnt; at++) {
-		tiny_memory_make(&m);
-		m.gone_at = at;
-		assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), -ESRCH);
-		tiny_memory_make(&m);
-		m.change_at = at;
-		assert_int_not_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
+		tiny_memory_make(&s.m);
+		s.m.gone_at = at;
+		assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), -ESRCH);
+		tiny_memory_make(&s.m);
+		s.m.change_at = at;
+		assert_int_not_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), 0);
 	}
 }
 
 static void long_names(void **state)
 {
-	struct tiny_memory m;
-	struct python_memory memory = { tiny_read, &m };
-	struct python_layout l;
-	struct python_code c;
+	struct setup s;
 
 	(void)state;
-	assert_int_equal(tiny_layout(&l), 0);
-	tiny_memory_make(&m);
-	tiny_put(&m, TINY_NAME + 16, 1000000);
-	memset(m.data + (TINY_NAME - TINY_BASE) + 48, 'a', 0x80);
-	assert_int_equal(python_code_read(&l, &memory, TINY_CODE, &c), 0);
-	assert_int_equal(strlen(c.function) >= 0x80, 1);
-	assert_int_equal(m.data[0x1000 - 1], 0);
-	python_code_free(&c);
+	set_up(&s);
+	tiny_put(&s.m, TINY_NAME + 16, 1000000);
+	memset(s.m.data + (TINY_NAME - TINY_BASE) + 48, 'a', 0x80);
+	assert_int_equal(python_code_read(&s.l, &s.memory, TINY_CODE, &s.c), 0);
+	assert_int_equal(strlen(s.c.function) >= 0x80, 1);
+	assert_int_equal(s.m.data[0x1000 - 1], 0);
+	python_code_free(&s.c);
 }
 
 static int read_version(uint64_t version, struct python_layout *l)

@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/gone.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
 #include "user/capture/spaces.h"
@@ -194,16 +194,6 @@ static void test_files_evicted(void **state)
 		spaces__drop(u.spaces, number);
 	}
 	tear_down(&u);
-}
-
-static pid_t gone(void)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	return pid;
 }
 
 /* A process that is gone has the rows of the files that others mapped, and its vdso's. */

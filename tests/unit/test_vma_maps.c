@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "tests/unit/gone.h"
 #include "user/capture/vma_maps.h"
 
 /* What the kernel would tell of these maps. */
@@ -32,16 +32,6 @@ static size_t vmas_of(const struct maps *m, struct cp_vma *ret)
 					      .vdso = !strcmp(e->path, "[vdso]") };
 	}
 	return cnt;
-}
-
-static pid_t gone(void)
-{
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	return pid;
 }
 
 struct setup {
