@@ -156,11 +156,15 @@ def test_threads(version, python, folder, *args):
         tid = next(t for t, n in name_of.items() if n == name)
         check_thread(version, name, stacks[tid], truth[tid])
     check_order(version, by_name)
-    mine = [python_part(f) for f, _ in running]
+    # A fork makes the thread copy its stack's pages, and while the kernel does that nothing can read them: such
+    # a sample says so, and has no more frames.
+    copied = [f for f, _ in running if ("mark", "[walk stopped: stack not resident]", "") in f and not python_part(f)]
+    mine = [python_part(f) for f, _ in running if f not in copied]
     good = [m for m in mine if m and m[0].startswith("spin_inner@") and m[1].startswith("spin_outer@")]
     bad = [m for m in mine if not m or not m[0].startswith(("spin_inner@", "spin_outer@"))]
     check(f"{version} running: {len(good)} of {len(mine)} stacks in spin_inner below spin_outer, others in spin_outer",
-          len(good) > 3 and len(bad) <= 1, bad)
+          len(good) > 3 and len(bad) <= 1 and len(copied) <= 0.05 * len(running),
+          [f for f, _ in running if python_part(f) in bad][:3] + copied[:3])
     check(f"{version} threads born in the window: {len(births)} stacks", len(births) >= 1 and
           all(len(b) == 4 and b[-1].startswith("Thread._bootstrap@") for b in births), births[:2])
     check(f"{version} children forked in the window: {len(children)} stacks", len(children) >= 1 and
