@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +26,7 @@ void addrspace__free(struct addrspace *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->cnt; i++)
-		free(a->regions[i].trail);
 	free(a->regions);
-	free(a->mappings);
 	perfmap_file__free(a->perfmap);
 	free(a);
 }
@@ -48,9 +46,15 @@ const struct region *addrspace__find(const struct addrspace *a, uint64_t addr)
 	return low < a->cnt && a->regions[low].start <= addr ? &a->regions[low] : NULL;
 }
 
+void addrspace__reserve(struct addrspace *a, size_t cnt)
+{
+	a->regions = cnt ? xcalloc(cnt, sizeof(*a->regions)) : NULL;
+	a->cap = cnt;
+}
+
 struct region *addrspace__add(struct addrspace *a, const struct region *r)
 {
-	a->regions = xgrow(a->regions, &a->cap, a->cnt + 1, sizeof(*a->regions));
+	assert(a->cnt < a->cap);
 	a->regions[a->cnt] = *r;
 	return &a->regions[a->cnt++];
 }

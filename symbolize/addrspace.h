@@ -15,11 +15,11 @@
 /* An executable mapping. */
 struct region {
 	uint64_t start, end;
-	uint64_t off_bytes;	/* of start in the module's file */
-	struct module *module;	/* NULL = no file; borrowed */
-	enum sym_reason reason; /* why there is no module */
+	uint64_t off_bytes;    /* of start in the module's file */
+	struct module *module; /* NULL = no file; borrowed */
 	const char *path; /* "" for anonymous memory; borrowed from the strings of the symbolizer */
-	char *trail;	  /* what was tried to open it; NULL = nothing */
+	const char *trail;	/* what was tried to open it, or ""; borrowed likewise */
+	enum sym_reason reason; /* why there is no module */
 	bool remapped; /* anonymous copy of a file's code: off_bytes is not of the mapping itself */
 };
 
@@ -33,7 +33,6 @@ struct addrspace {
 	enum sym_reason reason; /* why there are no regions */
 	struct region *regions; /* by start */
 	size_t cnt, cap;
-	struct sym_mapping *mappings; /* of the regions, for the profile */
 	struct perfmap_file *perfmap; /* NULL = not looked for yet */
 };
 
@@ -41,7 +40,9 @@ struct addrspace *addrspace__new(uint64_t key, pid_t pid);
 void addrspace__free(struct addrspace *a);
 /* The region that holds addr, or NULL; borrowed. O(log n). */
 const struct region *addrspace__find(const struct addrspace *a, uint64_t addr);
-/* Appends a region; they must come sorted. The trail is taken over. */
+/* Makes room for so many regions, and no more: captures have a space for each of many thousand processes. Once. */
+void addrspace__reserve(struct addrspace *a, size_t cnt);
+/* Appends a region that there is room for; they must come sorted. */
 struct region *addrspace__add(struct addrspace *a, const struct region *r);
 /* Fills ns_pid, uid and start_s from /proc/PID. */
 void addrspace__read_status(struct addrspace *a);

@@ -66,6 +66,7 @@ static void note(struct buf *trail, const char *what, const char *path, const ch
 	buf_printf(trail, "%s %s: %s\n", what, path, outcome);
 }
 
+/* The trail does not name the process: it is then one string for all that map the file. */
 static int open_map_files(pid_t pid, const struct maps_entry *e, struct buf *trail)
 {
 	char path[96];
@@ -75,7 +76,7 @@ static int open_map_files(pid_t pid, const struct maps_entry *e, struct buf *tra
 		 e->end);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	fd = reopen_regular(fd < 0 ? -errno : fd);
-	note(trail, "mapped file", path, fd < 0 ? strerror(-fd) : "opened");
+	note(trail, "mapped file", "/proc/PID/map_files", fd < 0 ? strerror(-fd) : "opened");
 	return fd;
 }
 

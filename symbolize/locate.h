@@ -22,7 +22,8 @@ int locate_open_named(const char *path);
 
 /* The file that pid maps, in this order: /proc/PID/map_files (the very file, even if it was deleted,
  * replaced, or lies in another mount namespace), the path inside of root_fd (-1 = none) if its inode is the
- * mapped one. A descriptor, or -1 with *reason. Appends what was tried to *trail. */
+ * mapped one. A descriptor, or -1 with *reason. Appends what was tried to *trail, in words
+ * that are equal for all processes that map the file. */
 int locate_open_mapped(pid_t pid, int root_fd, const struct maps_entry *entry,
 		       enum sym_reason *reason, struct buf *trail);
 

@@ -16,13 +16,19 @@ struct opening {
 	struct strtab *names;
 };
 
+static const char *intern(const struct opening *o, const char *text)
+{
+	return strtab_get(o->names, strtab_add(o->names, text));
+}
+
 static struct module *open_file(const struct opening *o, const struct maps_entry *e,
 				struct region *r)
 {
 	struct buf trail = { 0 };
 	int fd = locate_open_mapped(o->space->pid, o->space->root_fd, e, &r->reason, &trail);
 
-	r->trail = buf_take(&trail);
+	r->trail = intern(o, buf_str(&trail));
+	buf_free(&trail);
 	return fd < 0 ? NULL : catalog_module(o->catalog, fd, r->path, o->space->root_fd);
 }
 
@@ -42,11 +48,10 @@ static bool covers(const struct opening *o, const struct maps_entry *n, const st
 	}
 	if (found) {
 		r->module = m;
-		r->path = strtab_get(o->names, strtab_add(o->names, n->path));
+		r->path = intern(o, n->path);
 		r->remapped = true;
 		r->reason = SYM_OK;
 	}
-	free(probe.trail);
 	return found;
 }
 
@@ -67,7 +72,8 @@ static void add_entry(const struct opening *o, size_t at)
 		.start = e->start,
 		.end = e->end,
 		.off_bytes = e->off_bytes,
-		.path = strtab_get(o->names, strtab_add(o->names, e->path)),
+		.path = intern(o, e->path),
+		.trail = "",
 		.reason = SYM_ANONYMOUS,
 	};
 
@@ -82,35 +88,28 @@ static void add_entry(const struct opening *o, size_t at)
 	addrspace__add(o->space, &r);
 }
 
-static void put_mappings(struct addrspace *a)
-{
-	a->mappings = xcalloc(a->cnt + 1, sizeof(*a->mappings));
-	for (size_t i = 0; i < a->cnt; i++) {
-		const struct region *r = &a->regions[i];
-		struct sym_mapping *m = &a->mappings[i];
-
-		*m = (struct sym_mapping){
-			.start = r->start,
-			.end = r->end,
-			.off_bytes = r->off_bytes,
-			.path = r->path,
-		};
-		if (!r->module)
-			continue;
-		m->build_id_bytes = r->module->elf.build_id_bytes;
-		memcpy(m->build_id, r->module->elf.build_id, m->build_id_bytes);
-	}
-}
-
 void mapping_open_all(struct addrspace *a, const struct maps *maps, struct catalog *c,
 		      struct strtab *names)
 {
 	const struct opening o = { a, maps, c, names };
 
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < maps->cnt; i++)
+		cnt += (maps->entries[i].perms & MAPS_EXEC) != 0;
+	addrspace__reserve(a, cnt);
 	for (size_t i = 0; i < maps->cnt; i++)
 		if (maps->entries[i].perms & MAPS_EXEC)
 			add_entry(&o, i);
-	put_mappings(a);
+}
+
+static const char *intern_path(const struct opening *o, const char *path, const char *outcome)
+{
+	char *text = xasprintf("path %s: %s\n", path, outcome);
+	const char *interned = intern(o, text);
+
+	free(text);
+	return interned;
 }
 
 static struct module *open_stored(const struct opening *o, const struct sym_mapping *m,
@@ -127,7 +126,7 @@ static struct module *open_stored(const struct opening *o, const struct sym_mapp
 	}
 	fd = locate_open_in_root(o->space->root_fd, m->path);
 	if (fd < 0) {
-		r->trail = xasprintf("path %s: %s\n", m->path, strerror(-fd));
+		r->trail = intern_path(o, m->path, strerror(-fd));
 		r->reason = fd == -ENOENT ? SYM_DELETED : SYM_UNREADABLE;
 		return NULL;
 	}
@@ -135,7 +134,7 @@ static struct module *open_stored(const struct opening *o, const struct sym_mapp
 	if (!m->build_id_bytes || (module->elf.build_id_bytes == m->build_id_bytes &&
 				   !memcmp(module->elf.build_id, m->build_id, m->build_id_bytes)))
 		return module;
-	r->trail = xasprintf("path %s: another build-id than the one recorded\n", m->path);
+	r->trail = intern_path(o, m->path, "another build-id than the one recorded");
 	r->reason = SYM_REPLACED;
 	return NULL;
 }
@@ -152,13 +151,15 @@ void mapping_open_stored(struct addrspace *a, const struct sym_mapping *maps, si
 {
 	const struct opening o = { a, NULL, c, names };
 
+	addrspace__reserve(a, cnt);
 	for (size_t i = 0; i < cnt; i++) {
 		const struct sym_mapping *m = &maps[i];
 		struct region r = {
 			.start = m->start,
 			.end = m->end,
 			.off_bytes = m->off_bytes,
-			.path = strtab_get(names, strtab_add(names, m->path)),
+			.path = intern(&o, m->path),
+			.trail = "",
 		};
 
 		r.module = open_stored(&o, m, &r);
@@ -166,5 +167,4 @@ void mapping_open_stored(struct addrspace *a, const struct sym_mapping *maps, si
 	}
 	if (a->cnt)
 		qsort(a->regions, a->cnt, sizeof(*a->regions), compare_starts);
-	put_mappings(a);
 }

@@ -150,13 +150,26 @@ void symbolizer__add_stored(struct symbolizer *s, uint64_t proc_key, const struc
 	put_space(s, a);
 }
 
-const struct sym_mapping *symbolizer__mappings(const struct symbolizer *s, uint64_t proc_key,
-					       size_t *cnt)
+bool symbolizer__mapping(const struct symbolizer *s, uint64_t proc_key, size_t i,
+			 struct sym_mapping *ret)
 {
 	struct addrspace **slot = find_slot(s, proc_key);
+	const struct region *r;
 
-	*cnt = slot ? (*slot)->cnt : 0;
-	return slot ? (*slot)->mappings : NULL;
+	if (!slot || !*slot || i >= (*slot)->cnt)
+		return false;
+	r = &(*slot)->regions[i];
+	*ret = (struct sym_mapping){
+		.start = r->start,
+		.end = r->end,
+		.off_bytes = r->off_bytes,
+		.path = r->path,
+	};
+	if (r->module) {
+		ret->build_id_bytes = r->module->elf.build_id_bytes;
+		memcpy(ret->build_id, r->module->elf.build_id, ret->build_id_bytes);
+	}
+	return true;
 }
 
 void symbolizer__forget(struct symbolizer *s, uint64_t proc_key)
@@ -532,7 +545,7 @@ void symbolizer__tried_user(const struct symbolizer *s, uint64_t proc_key, uint6
 		module__why(r->module, out);
 		return;
 	}
-	buf_puts(out, r->trail ? r->trail : "");
+	buf_puts(out, r->trail);
 	addrspace__why_jit(a, out);
 }
 
@@ -551,7 +564,7 @@ void symbolizer__why_user(struct symbolizer *s, uint64_t proc_key, uint64_t addr
 		buf_printf(out, "mapping %" PRIx64 "-%" PRIx64 " at offset 0x%" PRIx64 ": %s%s\n",
 			   r->start, r->end, r->off_bytes, *r->path ? r->path : "anonymous",
 			   r->remapped ? " (its code was copied to anonymous memory)" : "");
-		buf_puts(out, r->trail ? r->trail : "");
+		buf_puts(out, r->trail);
 		if (r->module)
 			module__why(r->module, out);
 	} else if (a) {

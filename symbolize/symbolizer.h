@@ -98,9 +98,10 @@ int symbolizer__add_process(struct symbolizer *s, uint64_t proc_key, pid_t pid,
  * none was recorded). */
 void symbolizer__add_stored(struct symbolizer *s, uint64_t proc_key, const struct sym_mapping *maps,
 			    size_t cnt);
-/* The executable mappings of a key, sorted by start; borrowed until the key is added again. */
-const struct sym_mapping *symbolizer__mappings(const struct symbolizer *s, uint64_t proc_key,
-					       size_t *cnt);
+/* The i-th of a key's executable mappings, by start; false: there are not so many. The path is borrowed until
+ * symbolizer__free. O(1). */
+bool symbolizer__mapping(const struct symbolizer *s, uint64_t proc_key, size_t i,
+			 struct sym_mapping *ret);
 void symbolizer__forget(struct symbolizer *s, uint64_t proc_key); /* names stay valid */
 
 /* *ret is always filled. O(log n) after the first address of a file; equal addresses give equal results. */

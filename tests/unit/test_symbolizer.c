@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -119,18 +120,38 @@ static void few_open_files(void **state)
 	symbolizer__free(s);
 }
 
+/* A capture of everything keeps many thousand processes: of each no more than its regions, the words once for all. */
+static void many_processes(void **state)
+{
+	enum {
+		KEY_CNT = 500
+	};
+	const struct sym_opts opts = { 0 };
+	struct symbolizer *s = symbolizer_of_self(&opts);
+	struct sym_mapping m;
+	size_t cnt = 0, before_bytes;
+
+	(void)state;
+	while (symbolizer__mapping(s, SELF, cnt, &m))
+		cnt++;
+	before_bytes = mallinfo2().uordblks;
+	for (uint64_t key = 1; key <= KEY_CNT; key++)
+		assert_int_equal(symbolizer__add_process(s, SELF + key, getpid(), NULL, NULL), 0);
+	assert_in_range((mallinfo2().uordblks - before_bytes) / KEY_CNT, 0, cnt * 64 + 256);
+	symbolizer__free(s);
+}
+
 static void stored_mappings(void **state)
 {
 	const struct sym_opts opts = { 0 };
 	struct symbolizer *s = symbolizer_of_self(&opts), *later = symbolizer__new(&opts);
-	const struct sym_mapping *m;
 	struct sym_mapping copy[64];
-	size_t cnt, own = 0;
+	size_t cnt = 0, own = 0;
 
 	(void)state;
-	m = symbolizer__mappings(s, SELF, &cnt);
-	assert_true(cnt > 2 && cnt <= 64);
-	memcpy(copy, m, cnt * sizeof(*m));
+	while (cnt < 64 && symbolizer__mapping(s, SELF, cnt, &copy[cnt]))
+		cnt++;
+	assert_true(cnt > 2 && cnt < 64);
 	while (own < cnt && !strstr(copy[own].path, "test_symbolizer"))
 		own++;
 	assert_true(own < cnt && copy[own].build_id_bytes == 20);
@@ -329,6 +350,7 @@ int main(void)
 		cmocka_unit_test(unnamed_have_reasons),
 		cmocka_unit_test(vdso),
 		cmocka_unit_test(few_open_files),
+		cmocka_unit_test(many_processes),
 		cmocka_unit_test(stored_mappings),
 		cmocka_unit_test(exited_and_replaced),
 		cmocka_unit_test(deleted_while_running),

@@ -39,16 +39,13 @@ void code_maps_add(struct code_maps *c, struct profile *p, const struct symboliz
 		   uint64_t space, uint32_t process)
 {
 	struct code_maps_space entry = { .space = space };
-	const struct sym_mapping *list;
-	size_t cnt;
+	struct sym_mapping m;
 
 	if (find_space(c, space))
 		return;
-	list = symbolizer__mappings(s, space, &cnt);
 	entry.first = (uint32_t)p->mappings.cnt;
-	entry.cnt = (uint32_t)cnt;
-	for (size_t i = 0; i < cnt; i++)
-		add_mapping(p, &list[i], process);
+	for (; symbolizer__mapping(s, space, entry.cnt, &m); entry.cnt++)
+		add_mapping(p, &m, process);
 	index_add(&c->index, hash_u64(space), (uint32_t)c->cnt);
 	c->spaces = xgrow(c->spaces, &c->cap, c->cnt + 1, sizeof(*c->spaces));
 	c->spaces[c->cnt++] = entry;
