@@ -53,7 +53,7 @@ FAULTS = {
 }
 # without a failure that a program could see, or asked for by the C library alone, which ends the program itself
 SKIP = {"execve", "exit_group", "brk", "arch_prctl", "set_tid_address", "set_robust_list", "rseq", "rt_sigreturn",
-        "getpid", "geteuid", "getuid", "getegid", "getgid", "gettid", "restart_syscall", "vfork"}
+        "getpid", "geteuid", "getuid", "getegid", "getgid", "gettid", "restart_syscall", "vfork", "futex"}
 CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)")
 
 

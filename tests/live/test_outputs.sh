@@ -5,7 +5,7 @@ set -eu
 O=${O:-build}; cp=$O/causeprof
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 T=$(mktemp -d) pid=''
-trap '[ -z "$pid" ] || kill "$pid" 2> /dev/null || :; rm -rf "$T"' EXIT
+trap '[ -z "$pid" ] || { kill "$pid"; wait "$pid"; } 2> /dev/null || :; rm -rf "$T"' EXIT
 "$O/tests/workloads/truth" ladder "$T/stamps" & pid=$!
 sleep 0.5
 "$cp" record -p "$pid" --duration 0.5 -o "$T/a.cprof" --force > "$T/summary"

@@ -19,7 +19,7 @@ for p in full other; do
 	cp "$T/full" "$T/www/buildid/$id/debuginfo"
 done
 "$python" -u -m http.server 0 --bind 127.0.0.1 --directory "$T/www" > "$T/log" 2> "$T/access" & server=$!
-trap 'kill $server 2> /dev/null || true; rm -rf "$T"' EXIT
+trap '{ kill $server; wait $server; } 2> /dev/null || true; rm -rf "$T"' EXIT
 for _ in $(seq 50); do grep -q port "$T/log" && break; sleep 0.1; done
 port=$(sed 's/.* port \([0-9]*\).*/\1/' "$T/log")
 uid=$(id -u)

@@ -21,7 +21,7 @@ at=$(nm "$T/t.full" | awk '$3 == "hidden" { print $1 }')
 main=$(nm "$T/t.full" | awk '$3 == "main" { print $1 }')
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 HOME=$T/home debuginfod -d :memory: -p "$port" -t 0 -F "$T/debug" > "$T/log" 2>&1 & server=$!
-trap 'kill $server 2> /dev/null || true; rm -rf "$T"' EXIT
+trap '{ kill $server; wait $server; } 2> /dev/null || true; rm -rf "$T"' EXIT
 python3 - "http://127.0.0.1:$port/buildid/$id/debuginfo" <<'P' || { tail "$T/log"; echo "the server does not know the file"; exit 1; }
 import sys, time, urllib.request
 for _ in range(300): # it answers before it has seen its folder
