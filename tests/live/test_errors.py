@@ -135,6 +135,24 @@ try:
     open(os.path.join(DIR, "there.svg"), "w").close()
     ends("picture exists", run(*T, "--duration", "20", "-o", "there.cprof"), 1, "there.svg exists", files=["there.svg"])
     os.unlink(os.path.join(DIR, "there.svg"))
+    ends("a name too long", run(*T, "--duration", "20", "-o", "a" * 300), 1, "255 bytes")
+    ends("no name", run(*T, "--duration", "20", "-o", ""), 1, "empty")
+    os.symlink("nowhere/x", os.path.join(DIR, "link.cprof"))
+    ends("a link to nowhere", run(*T, "--duration", "20", "-o", "link.cprof"), 1, "link.cprof", "symbolic link", files=["link.cprof"])
+    os.unlink(os.path.join(DIR, "link.cprof"))
+    r = run("report", "x\n\x1b[31m")
+    ends("names in messages are escaped", r, 1, "\\x0a\\x1b[31m")
+    closed = lambda: [os.close(fd) for fd in (0, 1, 2)]
+    code = subprocess.run([os.path.abspath(PROGRAM), *T, "--duration", "0.1", "-o", "x.cprof", "--no-svg"], cwd=DIR, preexec_fn=closed).returncode
+    check("closed descriptors are not written to, and the profile is whole", code == 1 and Profile(os.path.join(DIR, "x.cprof")).threads, code)
+    os.unlink(os.path.join(DIR, "x.cprof"))
+    os.mkfifo(os.path.join(DIR, "fifo"))
+    reader = subprocess.Popen(["sh", "-c", "cat fifo > copy.cprof"], cwd=DIR)
+    ends("a fifo", run(*T, "--duration", "0.1", "-o", "fifo", "--no-svg"), 0, files=["fifo", "copy.cprof"])
+    reader.wait()
+    check("the profile came through the fifo", Profile(os.path.join(DIR, "copy.cprof")).threads)
+    for f in ("fifo", "copy.cprof"):
+        os.unlink(os.path.join(DIR, f))
     ends("a file limit", run(*T, "--duration", "0.1", "-o", "x.cprof",
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))), 1, "x.cprof")
 

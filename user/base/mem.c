@@ -10,7 +10,8 @@
 
 static void *must(void *p, size_t size_bytes)
 {
-	static const char msg[] = "causeprof: out of memory\n";
+	static const char msg[] =
+		"causeprof: out of memory: watch less, read a smaller file, or raise the limit\n";
 
 	if (p || !size_bytes)
 		return p;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +89,36 @@ static int open_temp(struct outfile *f, struct err *err)
 	return f->fd >= 0 ? 0 : open_named_temp(f, err);
 }
 
+/* What would only be found when the file gets its name, after all the work. */
+static int check_name(const struct outfile *f, struct err *err)
+{
+	char *copy = xstrdup(f->path);
+	size_t name_bytes = strlen(basename(copy));
+	struct stat st;
+
+	free(copy);
+	if (!f->path[0])
+		return err_set(err, -ENOENT, "the name of the output is empty");
+	if (name_bytes > NAME_MAX)
+		return err_set(err, -ENAMETOOLONG,
+			       "cannot write %s: names of files have at most %d bytes", f->path,
+			       NAME_MAX);
+	if (f->mode == OUTFILE_NEW && !lstat(f->path, &st) && S_ISLNK(st.st_mode) &&
+	    stat(f->path, &st))
+		return err_set(err, -EEXIST,
+			       "%s exists already, as a symbolic link to nowhere; name another "
+			       "file with -o, or remove it",
+			       f->path);
+	return 0;
+}
+
 static int open_target(struct outfile *f, struct err *err)
 {
 	struct stat st;
+	int rc = check_name(f, err);
 
+	if (rc)
+		return rc;
 	if (!strcmp(f->path, "-")) {
 		f->direct = true;
 		f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/base/outfile.h"
 #include "user/cmd/picture.h"
@@ -39,8 +41,12 @@ static bool wants_picture(const struct output_opts *o)
 static int try_open(const char *path, const struct output_opts *o, struct err *err)
 {
 	struct outfile *f = NULL;
-	int rc = outfile_open(path, mode(o), &f, err);
+	struct stat st;
+	int rc;
 
+	if (!stat(path, &st) && S_ISFIFO(st.st_mode))
+		return 0; /* who reads it would take this for the end */
+	rc = outfile_open(path, mode(o), &f, err);
 	outfile_close(f);
 	return rc;
 }
@@ -54,6 +60,17 @@ int capture_output__check(const struct output_opts *o, struct err *err)
 		rc = try_open(svg, o, err);
 	free(svg);
 	return rc;
+}
+
+static void put_written(const char *path, const char *svg, struct buf *text)
+{
+	buf_puts(text, "written   ");
+	escape_terminal(text, path, strlen(path));
+	if (svg) {
+		buf_puts(text, " and ");
+		escape_terminal(text, svg, strlen(svg));
+	}
+	buf_putc(text, '\n');
 }
 
 static int put_text(const struct profile *p, const struct output_opts *o, const char *svg,
@@ -71,8 +88,7 @@ static int put_text(const struct profile *p, const struct output_opts *o, const 
 	} else if (o->summary) {
 		summary__put(p, &summary, &text);
 		if (o->path)
-			buf_printf(&text, "written   %s%s%s\n", o->path, svg ? " and " : "",
-				   svg ? svg : "");
+			put_written(o->path, svg, &text);
 	}
 	/* a profile on standard output must stay alone there */
 	if (o->path && !strcmp(o->path, "-"))

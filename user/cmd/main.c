@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line: finds the verb, runs it, prints its error. A first argument that is no verb but an
  * option means "record", so that "causeprof -p PID" works. */
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "user/base/buf.h"
+#include "user/base/err.h"
+#include "user/base/escape.h"
 #include "user/base/mem.h"
 #include "user/cmd/command.h"
 #include "gen/version.h"
@@ -95,6 +100,28 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
+/* Messages quote names and contents of files, which may hold anything. */
+static void complain(const char *message)
+{
+	struct buf line = { 0 };
+
+	escape_terminal(&line, message, strlen(message));
+	fprintf(stderr, "causeprof: %s\n", buf_str(&line));
+	buf_free(&line);
+}
+
+/* A file opened as number 1 would get what is printed: descriptors that the caller has closed stay unusable. */
+static void keep_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_PATH);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct err err = { 0 };
@@ -105,7 +132,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 	status = c->run(argc, argv, &err);
 	if (!err.code)
 		return status;
-	fprintf(stderr, "causeprof: %s\n", err.msg);
+	complain(err.msg);
 	if (status == STATUS_USAGE)
 		fprintf(stderr, "causeprof %s --help tells the options.\n", c->name);
 	return status;
@@ -114,7 +141,9 @@ static int run_command(const struct command *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const struct command *c;
+	struct err err = { 0 };
 
+	keep_standard_descriptors();
 	signal(SIGXFSZ, SIG_IGN); /* a file limit becomes an error like a full disk */
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help"))
@@ -131,6 +160,7 @@ int main(int argc, char **argv)
 	c = argv[1][0] == '-' ? find_command("record") : NULL;
 	if (c)
 		return run_command(c, argc, argv);
-	fprintf(stderr, "causeprof: unknown verb '%s'; causeprof --help lists them\n", argv[1]);
+	err_set(&err, -EINVAL, "unknown verb '%s'; causeprof --help lists them", argv[1]);
+	complain(err.msg);
 	return STATUS_USAGE;
 }

@@ -85,13 +85,15 @@ static int predict(const struct record_opts *o, struct err *err)
 /* The signals that end a capture, as a descriptor: no handler, nothing asynchronous. */
 static int open_stop_fd(struct err *err)
 {
+	struct sigaction hup = { 0 };
 	sigset_t set;
 	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN) /* nohup */
+		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC);
 	return fd < 0 ? err_errno(err, "signalfd") : fd;
