@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbolize/debugfile.h"
@@ -36,6 +37,31 @@ static void read_structure(struct module *m, const struct image *image)
 	}
 }
 
+static void read_content_stamp(int fd, uint64_t *size_bytes, uint64_t *mtime_ns)
+{
+	struct stat st = { 0 };
+
+	fstat(fd, &st);
+	*size_bytes = (uint64_t)st.st_size;
+	*mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+/* Names are read later than the file was opened, and somebody may have written another program into it: from there on
+ * it says nothing about what was mapped. (That a file was deleted or renamed changes its status, but no content.) */
+static bool was_rewritten(struct module *m)
+{
+	uint64_t size_bytes, mtime_ns;
+
+	if (m->fd < 0)
+		return false;
+	read_content_stamp(m->fd, &size_bytes, &mtime_ns);
+	if (size_bytes == m->size_bytes && mtime_ns == m->mtime_ns)
+		return false;
+	m->reason = SYM_REPLACED;
+	buf_puts(&m->trail, "file: written to since it was opened\n");
+	return true;
+}
+
 struct module *module__new(int fd, const char *path, int root_fd)
 {
 	struct module *m = module_new(path, root_fd);
@@ -43,6 +69,7 @@ struct module *module__new(int fd, const char *path, int root_fd)
 	int rc = image_from_fd(&image, fd);
 
 	m->fd = fd;
+	read_content_stamp(fd, &m->size_bytes, &m->mtime_ns);
 	if (!rc) {
 		read_structure(m, &image);
 	} else {
@@ -185,7 +212,7 @@ static void symbols_are_there(struct module *m, const struct module_env *env)
 
 void module__load(struct module *m, const struct module_env *env)
 {
-	if (m->loaded || m->reason)
+	if (m->loaded || m->reason || was_rewritten(m))
 		return;
 	find_debug_file(m, env);
 	/* without the debug file that was not waited for the names would be others */
@@ -198,7 +225,8 @@ void module__load(struct module *m, const struct module_env *env)
 
 bool module__ask(struct module *m, const struct module_env *env, struct remote_symbols_file *file)
 {
-	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox || stop_asked(env->stop_fd))
+	if (m->loaded || m->reason || m->fd < 0 || !env->sandbox || stop_asked(env->stop_fd) ||
+	    was_rewritten(m))
 		return false;
 	find_debug_file(m, env);
 	file->fd = m->fd;

@@ -33,6 +33,7 @@ struct module {
 	char *path;
 	int fd;	     /* -1 when it was closed, or for memory */
 	int root_fd; /* root of the process that mapped it, for its debug files; borrowed; -1 = none */
+	uint64_t size_bytes, mtime_ns; /* of its content when it was opened */
 	struct elf elf;
 	enum sym_reason reason; /* SYM_OK, or why there are no names at all */
 	bool loaded;

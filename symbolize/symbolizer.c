@@ -113,11 +113,12 @@ static void put_space(struct symbolizer *s, struct addrspace *a)
 /* The process is gone, and its root with it: others have the same files. */
 static int root_of_gone(const struct symbolizer *s, const struct maps *maps)
 {
-	for (size_t i = 0; i < maps->cnt; i++)
+	int fd = -1;
+
+	for (size_t i = 0; i < maps->cnt && fd < 0; i++)
 		if (maps->entries[i].path[0] == '/' && (maps->entries[i].perms & MAPS_EXEC))
-			return catalog_root_with(&s->catalog, s->env.host_root_fd,
-						 &maps->entries[i]);
-	return -1;
+			fd = catalog_root_with(&s->catalog, s->env.host_root_fd, &maps->entries[i]);
+	return fd;
 }
 
 int symbolizer__add_process(struct symbolizer *s, uint64_t proc_key, pid_t pid,
@@ -250,6 +251,10 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 	if (m->reason == SYM_PENDING ||
 	    (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr))) {
 		set_reason(s, SYM_PENDING, ret);
+		return;
+	}
+	if (m->reason) { /* the file told when it was read */
+		set_reason(s, m->reason, ret);
 		return;
 	}
 	set_reason(s, unnamed_reason_of(m), ret);

@@ -246,6 +246,28 @@ static void exited_and_replaced(void **state)
 	symbolizer__free(s);
 }
 
+/* The same inode, but another program in it by the time that names are asked for. */
+static void rewritten_since(void **state)
+{
+	const struct sym_opts opts = { 0 };
+	struct symbolizer *s = symbolizer__new(&opts);
+	char path[256], command[600];
+	uint64_t addr;
+	pid_t pid;
+
+	(void)state;
+	build("program", "real_function");
+	build("other", "wrong_function");
+	snprintf(path, sizeof(path), "%s/program", folder);
+	pid = start(path, &addr);
+	assert_int_equal(symbolizer__add_process(s, CHILD, pid, NULL, NULL), 0);
+	stop(pid);
+	snprintf(command, sizeof(command), "cat %s/other > %s", folder, path);
+	assert_int_equal(system(command), 0);
+	assert_string_equal(name_of(s, CHILD, addr + 1, SYM_PC_EXACT), "[replaced]");
+	symbolizer__free(s);
+}
+
 static void deleted_while_running(void **state)
 {
 	const struct sym_opts opts = { 0 };
@@ -353,6 +375,7 @@ int main(void)
 		cmocka_unit_test(many_processes),
 		cmocka_unit_test(stored_mappings),
 		cmocka_unit_test(exited_and_replaced),
+		cmocka_unit_test(rewritten_since),
 		cmocka_unit_test(deleted_while_running),
 		cmocka_unit_test(path_needs_the_inode),
 		cmocka_unit_test(stopped),
