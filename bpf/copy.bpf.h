@@ -105,7 +105,9 @@ __weak u32 copy_send(struct walk_scratch *s, u32 process, u32 kernel_cnt)
 	e->kernel_cnt = kernel_cnt;
 	e->process = process;
 	e->stack_bytes = stack_bytes;
-	e->id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
+	e->id = next_stack();
+	if (!e->id)
+		return 0;
 	if (bpf_ringbuf_reserve_dynptr(&cp_ring, sizeof(*e) + kernel_bytes + stack_bytes, 0,
 				       &ptr)) {
 		bpf_ringbuf_discard_dynptr(&ptr, 0);

@@ -16,6 +16,7 @@ enum {
 	CP_REG_CNT = 17,
 	CP_VMAS_MAX = 32, /* executable mappings in an announcement */
 	CP_EXE_BYTES = 192,
+	CP_STACKS_MAX = 1 << 26, /* numbers of stacks are smaller */
 };
 
 /* Numbers of stacks that have no frames: not known, of a thread that has not run yet, and of one that left its CPU
@@ -127,7 +128,7 @@ struct cp_vma {
 /* What a process mapped when it was announced. */
 struct cp_told {
 	struct cp_vma vmas[CP_VMAS_MAX]; /* by address */
-	char exe[CP_EXE_BYTES]; /* of an exec: the path that it was given; may be relative, or cut */
+	char exe[CP_EXE_BYTES]; /* of an exec: the path that it was given, of a script its interpreter's; may be relative, or cut */
 };
 
 struct cp_event_process {

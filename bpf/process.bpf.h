@@ -150,7 +150,7 @@ static __always_inline void process_changed_here(struct task_struct *task, u32 w
 
 	if (vmas && bprm)
 		bpf_probe_read_kernel_str(vmas->told.exe, sizeof(vmas->told.exe),
-					  BPF_CORE_READ(bprm, filename));
+					  BPF_CORE_READ(bprm, interp));
 	process_changed(task, why, vmas);
 	if (vmas)
 		vmas->busy = 0;

@@ -178,7 +178,9 @@ __weak u32 stack_new(struct walk_scratch *s, struct kernel_part *part)
 	if (s->python.current)
 		cp_mark_python(s);
 	key = part->hash;
-	id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
+	id = next_stack();
+	if (!id)
+		return 0;
 	if (!send_stack(s, id, part->cnt)) {
 		lose(CP_LOSS_RING_FULL_STACK, 0);
 		return 0;

@@ -171,6 +171,20 @@ static __always_inline void lose(u32 cause, u64 ns)
 	__sync_fetch_and_add(&cp_loss[cause].ns, ns);
 }
 
+/* The number of a new stack, 0 when there is none left (counted). */
+static __always_inline u32 next_stack(void)
+{
+	u32 id;
+
+	if (cp_next_stack < CP_STACKS_MAX) { /* so that it never wraps */
+		id = __sync_fetch_and_add(&cp_next_stack, 1) + 1;
+		if (id < CP_STACKS_MAX)
+			return id;
+	}
+	lose(CP_LOSS_STACK_MAP_FULL, 0);
+	return 0;
+}
+
 static __always_inline u64 ring_flags(void)
 {
 	if (bpf_ringbuf_query(&cp_ring, BPF_RB_AVAIL_DATA) > cp_config.wake_bytes)

@@ -72,6 +72,11 @@ static int open_map_files(pid_t pid, const struct maps_entry *e, struct buf *tra
 	char path[96];
 	int fd;
 
+	if (e->past) {
+		note(trail, "mapped file", "/proc/PID/map_files",
+		     "not asked: the process has ended, or runs another program by now");
+		return -ENOENT;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, e->start,
 		 e->end);
 	fd = open(path, O_PATH | O_CLOEXEC);

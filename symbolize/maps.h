@@ -25,6 +25,7 @@ struct maps_entry {
 	uint32_t dev_major, dev_minor;
 	uint32_t perms; /* enum maps_perm */
 	bool deleted;	/* the kernel said " (deleted)"; taken off the path */
+	bool past;	/* what was mapped earlier: the process may map another file there by now */
 	const char *
 		path; /* "" for anonymous memory, else a path, "[heap]", "[vdso]", ...; in maps.text */
 };

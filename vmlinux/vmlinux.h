@@ -169,7 +169,7 @@ struct task_struct {
 } CORE;
 
 struct linux_binprm {
-	const char *filename;
+	const char *interp; /* the file that is mapped: of a script its interpreter */
 } CORE;
 
 #ifdef __TARGET_ARCH_arm64

@@ -78,11 +78,34 @@ static void test_alive(void **state)
 	assert_int_equal(vma_maps__read(u.v, getpid(), NULL, 0, &m, NULL), 0);
 	assert_true(is_from_proc(&m));
 	maps_free(&m);
-	/* a filesystem whose inodes cannot be compared */
+	tear_down(&u);
+}
+
+/* A stacked filesystem, whose inodes cannot be compared with those of the kernel's mappings; and when the process is
+ * gone, its files are known by what was seen. */
+static void test_stacked(void **state)
+{
+	struct setup u = set_up();
+	struct maps m;
+
+	(void)state;
 	for (size_t i = 0; i < u.cnt; i++)
-		u.told.vmas[i].inode += !!u.told.vmas[i].inode;
+		if (u.told.vmas[i].inode) {
+			u.told.vmas[i].inode += 1000000;
+			u.told.vmas[i].dev_minor += 7;
+		}
 	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_true(is_from_proc(&m));
+	maps_free(&m);
+	assert_int_equal(vma_maps__read(u.v, gone(), &u.told, u.cnt, &m, NULL), 0);
+	for (size_t i = 0; i < m.cnt; i++) {
+		const struct maps_entry *own = maps_find(&u.self, m.entries[i].start);
+
+		assert_true(m.entries[i].past);
+		assert_string_equal(m.entries[i].path, own->path);
+		assert_int_equal(m.entries[i].inode, own->inode);
+		assert_int_equal(m.entries[i].dev_minor, own->dev_minor);
+	}
 	maps_free(&m);
 	tear_down(&u);
 }
@@ -103,6 +126,14 @@ static void test_changed(void **state)
 	assert_int_equal(m.cnt, u.cnt);
 	assert_string_equal(m.entries[at].path, ""); /* nobody knows it */
 	maps_free(&m);
+	/* all of them others, as of a static program that another one took the place of */
+	for (size_t i = 0; i < u.cnt; i++)
+		u.told.vmas[i].inode += u.told.vmas[i].inode && i != at ? 1000000 : 0;
+	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
+	assert_false(is_from_proc(&m));
+	maps_free(&m);
+	for (size_t i = 0; i < u.cnt; i++)
+		u.told.vmas[i].inode -= u.told.vmas[i].inode && i != at ? 1000000 : 0;
 	u.told.vmas[at].inode -= 1000000;
 	u.told.vmas[at].end -= 4096;
 	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
@@ -184,9 +215,9 @@ static void test_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alive),	 cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_gone_at_once),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_alive),	     cmocka_unit_test(test_stacked),
+		cmocka_unit_test(test_changed),	     cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_gone_at_once), cmocka_unit_test(test_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

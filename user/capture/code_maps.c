@@ -8,7 +8,6 @@
 #include "user/base/buf.h"
 #include "user/base/hash.h"
 #include "user/base/mem.h"
-#include "user/base/mem.h"
 
 static const struct code_maps_space *find_space(const struct code_maps *c, uint64_t space)
 {

@@ -17,8 +17,7 @@
 
 enum {
 	EVENTS_STACK_KEPT =
-		1
-		<< 26, /* the kernel's numbers of stacks are smaller, those of events_same_stack not */
+		CP_STACKS_MAX, /* the kernel's numbers of stacks are smaller, those of events_same_stack not */
 };
 
 /* A process generation with what /proc told when it was announced. */

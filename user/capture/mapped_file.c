@@ -25,13 +25,21 @@ static int open_if_mapped(const char *path, const struct maps_entry *e)
 	return fd;
 }
 
-int mapped_file_open(pid_t pid, const struct maps_entry *e)
+static int open_map_file(pid_t pid, const struct maps_entry *e)
 {
 	char *path = xasprintf("/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)e->start,
 			       (unsigned long)e->end);
 	int fd = open(path, OPEN_FLAGS);
 
 	free(path);
+	return fd;
+}
+
+int mapped_file_open(pid_t pid, const struct maps_entry *e)
+{
+	char *path;
+	int fd = e->past ? -1 : open_map_file(pid, e);
+
 	if (fd >= 0 || e->path[0] != '/')
 		return fd;
 	path = xasprintf("/proc/%d/root%s", (int)pid, e->path);

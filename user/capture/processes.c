@@ -3,6 +3,7 @@
 #include "user/capture/processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "user/base/mem.h"
@@ -30,6 +31,22 @@ static uint32_t read_exe(struct strtab *strings, uint32_t pid)
 
 	free(path);
 	return n > 0 ? strtab_addn(strings, target, (size_t)n) : 0;
+}
+
+/* Of a program that is over, when /proc has the next one's. 0 = not known. */
+static uint32_t exe_of_exec(struct strtab *strings, const struct cp_told *told)
+{
+	size_t len_bytes = strnlen(told->exe, sizeof(told->exe));
+
+	return told->exe[0] == '/' ? strtab_addn(strings, told->exe, len_bytes) : 0;
+}
+
+static uint32_t exe_of(struct strtab *strings, const struct event_process *p,
+		       const struct event_process *before)
+{
+	if (before && p->event.why != CP_PROCESS_EXEC)
+		return before->exe_sid;
+	return read_exe(strings, p->event.tgid);
 }
 
 void processes_leave(struct processes *w, struct event_process *p)
@@ -64,7 +81,7 @@ void processes_seen(struct processes *w, struct events *ev, struct event_process
 		strtab_add(&ev->strings, cgroups__path(w->cgroups, p->event.cgroup, p->event.tgid));
 	if (p->event.kernel)
 		return;
-	p->exe_sid = read_exe(&ev->strings, p->event.tgid);
+	p->exe_sid = exe_of(&ev->strings, p, before);
 	if (p->event.why == CP_PROCESS_FORK || p->event.why == CP_PROCESS_CGROUP) {
 		share_space(w, p, before);
 		return;
@@ -76,6 +93,8 @@ void processes_seen(struct processes *w, struct events *ev, struct event_process
 		symbolizer__add_process(w->symbolizer, p->space, (pid_t)p->event.tgid, NULL, NULL);
 		return;
 	}
+	if (p->event.why == CP_PROCESS_EXEC && maps.cnt && maps.entries[0].past)
+		p->exe_sid = exe_of_exec(&ev->strings, told);
 	rc = spaces__publish(w->spaces, p->space, (pid_t)p->event.tgid, &maps, w->symbolizer,
 			     &range, NULL);
 	maps_free(&maps);
