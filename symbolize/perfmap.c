@@ -46,6 +46,8 @@ static bool parse_line(struct text *line, struct entry *e, struct text *name)
 	while (line->end > line->at && strchr(" \t\r", line->end[-1]))
 		line->end--;
 	*name = *line;
+	if (text_len(*name) > PERFMAP_NAME_MAX_BYTES)
+		name->end = name->at + PERFMAP_NAME_MAX_BYTES;
 	return text_len(*name) > 0;
 }
 

@@ -11,6 +11,7 @@
 
 enum {
 	PERFMAP_ENTRIES_MAX = 8 << 20,
+	PERFMAP_NAME_MAX_BYTES = 64 << 10, /* longer ones are cut */
 	PERFMAP_TEXT_MAX_BYTES = 512 << 20,
 };
 

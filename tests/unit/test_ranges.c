@@ -131,12 +131,32 @@ static void last_line_wins(void **state)
 	}
 }
 
+static void long_name_is_cut(void **state)
+{
+	struct buf text = { 0 };
+	struct symtab t;
+	size_t skipped_cnt;
+
+	(void)state;
+	buf_puts(&text, "1000 10 ");
+	for (int i = 0; i < PERFMAP_NAME_MAX_BYTES + 1; i++)
+		buf_putc(&text, 'n');
+	buf_puts(&text, "\n2000 10 short\n");
+	perfmap_parse(&t, text.data, text.len_bytes, &skipped_cnt);
+	assert_int_equal(skipped_cnt, 0);
+	assert_int_equal(strlen(symtab_name(&t, symtab_find(&t, 0x1000))), PERFMAP_NAME_MAX_BYTES);
+	assert_string_equal(symtab_name(&t, symtab_find(&t, 0x2000)), "short");
+	symtab_free(&t);
+	buf_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flatten_nested),
 		cmocka_unit_test(many_are_found_as_one_is),
 		cmocka_unit_test(last_line_wins),
+		cmocka_unit_test(long_name_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
