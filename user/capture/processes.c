@@ -93,7 +93,9 @@ void processes_seen(struct processes *w, struct events *ev, struct event_process
 		symbolizer__add_process(w->symbolizer, p->space, (pid_t)p->event.tgid, NULL, NULL);
 		return;
 	}
-	if (p->event.why == CP_PROCESS_EXEC && maps.cnt && maps.entries[0].past)
+	if (p->event.why == CP_PROCESS_EXEC && told &&
+	    ((maps.cnt && maps.entries[0].past) ||
+	     read_exe(&ev->strings, p->event.tgid) != p->exe_sid)) /* it went on meanwhile */
 		p->exe_sid = exe_of_exec(&ev->strings, told);
 	rc = spaces__publish(w->spaces, p->space, (pid_t)p->event.tgid, &maps, w->symbolizer,
 			     &range, NULL);
