@@ -92,7 +92,6 @@ void mapping_open_all(struct addrspace *a, const struct maps *maps, struct catal
 		      struct strtab *names)
 {
 	const struct opening o = { a, maps, c, names };
-
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < maps->cnt; i++)

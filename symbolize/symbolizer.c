@@ -228,19 +228,26 @@ static enum sym_reason unnamed_reason_of(const struct module *m)
 	return symfile_is_damaged(&m->counts) ? SYM_HOSTILE : SYM_STRIPPED;
 }
 
+/* The file as a whole has no names, or may not be asked any more. */
+static bool has_no_names(struct symbolizer *s, struct module *m, uint64_t file_addr,
+			 struct sym_result *ret)
+{
+	if (m->reason)
+		set_reason(s, m->reason, ret);
+	else if (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr))
+		set_reason(s, SYM_PENDING, ret);
+	else
+		return false;
+	return true;
+}
+
 static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file_addr,
 			   struct sym_result *ret)
 {
 	const char *name;
 
-	if (m->reason) {
-		set_reason(s, m->reason, ret);
+	if (has_no_names(s, m, file_addr, ret))
 		return;
-	}
-	if (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr)) {
-		set_reason(s, SYM_PENDING, ret);
-		return;
-	}
 	if (s->opts.lines && resolve_lines(s, m, file_addr, ret))
 		return;
 	name = module__function(m, &s->env, file_addr);
@@ -248,15 +255,8 @@ static void resolve_module(struct symbolizer *s, struct module *m, uint64_t file
 		set_name(s, name, ret);
 		return;
 	}
-	if (m->reason == SYM_PENDING ||
-	    (stop_asked(s->env.stop_fd) && !module__knows(m, &s->env, file_addr))) {
-		set_reason(s, SYM_PENDING, ret);
+	if (has_no_names(s, m, file_addr, ret)) /* it was read just now */
 		return;
-	}
-	if (m->reason) { /* the file told when it was read */
-		set_reason(s, m->reason, ret);
-		return;
-	}
 	set_reason(s, unnamed_reason_of(m), ret);
 	ret->function_start = module__function_start(m, file_addr);
 }

@@ -66,6 +66,26 @@ static bool is_from_proc(const struct maps *m)
 	return false;
 }
 
+/* As if other files were mapped: all but the one at place except. */
+static void shift_inodes(struct setup *u, size_t except, int64_t by)
+{
+	for (size_t i = 0; i < u->cnt; i++)
+		if (u->told.vmas[i].inode && i != except)
+			u->told.vmas[i].inode += by;
+}
+
+/* Whether the process is taken to be what it was told to be. */
+static bool is_unchanged(struct setup *u)
+{
+	struct maps m;
+	bool from_proc;
+
+	assert_int_equal(vma_maps__read(u->v, getpid(), &u->told, u->cnt, &m, NULL), 0);
+	from_proc = is_from_proc(&m);
+	maps_free(&m);
+	return from_proc;
+}
+
 static void test_alive(void **state)
 {
 	struct setup u = set_up();
@@ -96,14 +116,9 @@ static void test_stacked(void **state)
 		u.told.vmas[i].dev_minor += u.told.vmas[i].inode ? 7 : 0;
 	/* inodes that can be compared, since the others are equal */
 	u.told.vmas[at].inode += 1000000;
-	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
-	assert_false(is_from_proc(&m));
-	maps_free(&m);
-	for (size_t i = 0; i < u.cnt; i++)
-		u.told.vmas[i].inode += u.told.vmas[i].inode && i != at ? 1000000 : 0;
-	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
-	assert_true(is_from_proc(&m));
-	maps_free(&m);
+	assert_false(is_unchanged(&u));
+	shift_inodes(&u, at, 1000000);
+	assert_true(is_unchanged(&u));
 	assert_int_equal(vma_maps__read(u.v, gone(), &u.told, u.cnt, &m, NULL), 0);
 	for (size_t i = 0; i < m.cnt; i++) {
 		const struct maps_entry *own = maps_find(&u.self, m.entries[i].start);
@@ -134,13 +149,9 @@ static void test_changed(void **state)
 	assert_string_equal(m.entries[at].path, ""); /* nobody knows it */
 	maps_free(&m);
 	/* all of them others, as of a static program that another one took the place of */
-	for (size_t i = 0; i < u.cnt; i++)
-		u.told.vmas[i].inode += u.told.vmas[i].inode && i != at ? 1000000 : 0;
-	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
-	assert_false(is_from_proc(&m));
-	maps_free(&m);
-	for (size_t i = 0; i < u.cnt; i++)
-		u.told.vmas[i].inode -= u.told.vmas[i].inode && i != at ? 1000000 : 0;
+	shift_inodes(&u, at, 1000000);
+	assert_false(is_unchanged(&u));
+	shift_inodes(&u, at, -1000000);
 	u.told.vmas[at].inode -= 1000000;
 	u.told.vmas[at].end -= 4096;
 	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);

@@ -7,8 +7,9 @@
 
 #include "symbolize/maps.h"
 
-/* Through map_files, which is the mapped file itself whatever became of its path (not of mappings that are past); else by path inside the process's
- * root, or in ours if the process is gone, if it is still the same file. A descriptor for reading, or -1. */
+/* Through map_files, which is the mapped file itself whatever became of its path (not for mappings that are past); else
+ * by path inside the process's root, or in ours if the process is gone, if it is still the same file. A descriptor for
+ * reading, or -1. */
 int mapped_file_open(pid_t pid, const struct maps_entry *e);
 
 #endif
