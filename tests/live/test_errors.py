@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong says so in one clear line with the right status, and leaves no file behind."""
-import os, resource, shutil, subprocess, sys, tempfile, time
+import os, resource, shutil, signal, subprocess, sys, tempfile, time
 from profile import *
 
 need_root()
@@ -145,6 +145,13 @@ try:
     closed = lambda: [os.close(fd) for fd in (0, 1, 2)]
     code = subprocess.run([os.path.abspath(PROGRAM), *T, "--duration", "0.1", "-o", "x.cprof", "--no-svg"], cwd=DIR, preexec_fn=closed).returncode
     check("closed descriptors are not written to, and the profile is whole", code == 1 and Profile(os.path.join(DIR, "x.cprof")).threads, code)
+    os.unlink(os.path.join(DIR, "x.cprof"))
+    nohup = subprocess.Popen([os.path.abspath(PROGRAM), *T, "--duration", "1.5", "-q", "-o", "x.cprof", "--no-svg"], cwd=DIR,
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(1.2)
+    nohup.send_signal(signal.SIGHUP)
+    code, p = nohup.wait(), Profile(os.path.join(DIR, "x.cprof"))
+    check("an ignored SIGHUP stays ignored", code == 0 and p.end - p.start > 1.4e9, (code, p.end - p.start))
     os.unlink(os.path.join(DIR, "x.cprof"))
     os.mkfifo(os.path.join(DIR, "fifo"))
     reader = subprocess.Popen(["sh", "-c", "cat fifo > copy.cprof"], cwd=DIR)
