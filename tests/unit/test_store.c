@@ -299,6 +299,44 @@ static void test_appended_bytes_are_refused(void **state)
 	buf_free(&bytes);
 }
 
+/* A small file of a great many equal records. */
+static void test_absurd_compression_is_refused(void **state)
+{
+	struct profile *p = profile__new(), *q = NULL;
+	const struct interval none = { 0 };
+	struct buf bytes = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3000000; i++)
+		profile__add_interval(p, &none);
+	writer__encode(p, &bytes);
+	assert_int_equal(
+		reader__parse(bytes.data, bytes.len_bytes, READER_TOTAL_MAX_BYTES, &q, &err), -22);
+	assert_non_null(strstr(err.msg, "the profile is larger than the reader allows"));
+	profile__free(p);
+	buf_free(&bytes);
+}
+
+static void test_facts_occur_once(void **state)
+{
+	struct profile *p = random_profile(8, 20);
+	struct buf bytes = { 0 };
+	unsigned char *e;
+	char expect[96];
+
+	(void)state;
+	writer__encode(p, &bytes);
+	e = entry_of(&bytes, SECTION_THREADS);
+	snprintf(expect, sizeof(expect), "section 'facts' at offset %llu: the section occurs twice",
+		 (unsigned long long)get_le(e + FORMAT_E_OFFSET, 8));
+	put_le(e + FORMAT_E_SECTION, 4, SECTION_FACTS);
+	reseal(&bytes);
+	expect_refused(bytes.data, bytes.len_bytes, expect);
+	profile__free(p);
+	buf_free(&bytes);
+}
+
 static void test_unknown_sections_are_skipped(void **state)
 {
 	struct profile *p = random_profile(6, 20), *q = NULL;
@@ -422,6 +460,8 @@ int main(void)
 		cmocka_unit_test(test_sealed_lies_are_refused),
 		cmocka_unit_test(test_contents_are_checked),
 		cmocka_unit_test(test_appended_bytes_are_refused),
+		cmocka_unit_test(test_absurd_compression_is_refused),
+		cmocka_unit_test(test_facts_occur_once),
 		cmocka_unit_test(test_unknown_sections_are_skipped),
 		cmocka_unit_test(test_longer_and_shorter_records),
 		cmocka_unit_test(test_messages_name_what_is_wrong),

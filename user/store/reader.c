@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -23,6 +24,7 @@ struct reader {
 	size_t directory_at, section_cnt;
 	unsigned char *raw; /* the decompressed section at hand */
 	size_t raw_cap;
+	bool facts_read;
 	struct profile *p;
 };
 
@@ -172,6 +174,9 @@ static int read_facts(struct reader *r, const struct entry *e, struct err *err)
 {
 	if (e->record_bytes < 12)
 		return bad(e, err, "its records are too short");
+	if (r->facts_read)
+		return bad(e, err, "the section occurs twice");
+	r->facts_read = true;
 	for (size_t i = 0; i < e->cnt; i++) {
 		uint64_t number = 0, value = 0;
 
@@ -252,13 +257,20 @@ static int read_file(struct reader *r, struct err *err)
 	return rc ? rc : profile__check(r->p, err);
 }
 
+static uint64_t allowed_bytes(size_t len_bytes, uint64_t total_max_bytes)
+{
+	uint64_t fit = READER_FREE_BYTES + (uint64_t)len_bytes * READER_RATIO_MAX;
+
+	return fit < total_max_bytes ? fit : total_max_bytes;
+}
+
 int reader__parse(const void *data, size_t len_bytes, uint64_t total_max_bytes,
 		  struct profile **ret, struct err *err)
 {
 	struct reader r = {
 		.data = data,
 		.len_bytes = len_bytes,
-		.left_bytes = total_max_bytes,
+		.left_bytes = allowed_bytes(len_bytes, total_max_bytes),
 		.p = profile__new(),
 	};
 	int rc = read_file(&r, err);
