@@ -115,14 +115,14 @@ static void test_mappings_used_again(void **state)
 
 	(void)state;
 	assert_int_equal(publish(&u, 1, &held), 0);
-	spaces__hold(u.spaces, 1);
+	assert_false(spaces__hold(u.spaces, 1, &range));
 	assert_false(spaces__drop(u.spaces, 1));
 	for (uint32_t i = 2; i < 500; i++) {
 		assert_int_equal(publish(&u, i, &range), 0);
 		assert_true(range.mapping + range.mapping_cnt <= held.mapping ||
 			    range.mapping >= held.mapping + held.mapping_cnt);
 		assert_int_equal(with_rows(&u, &range), with_rows(&u, &held));
-		spaces__hold(u.spaces, i);
+		assert_false(spaces__hold(u.spaces, i, &range));
 		assert_false(spaces__drop(u.spaces, i));
 		assert_true(spaces__drop(u.spaces, i));
 		assert_false(spaces__drop(u.spaces, i)); /* it has ended */
@@ -132,7 +132,36 @@ static void test_mappings_used_again(void **state)
 		if (publish(&u, i, &range))
 			break;
 	assert_int_equal(publish(&u, 601, &range), -ENOSPC);
+	assert_int_equal(range.mapping_cnt, 0);
 	assert_int_equal(spaces__stats(u.spaces).no_room_cnt, 0);
+	tear_down(&u);
+}
+
+/* A child that was forked while another thread of its parent changed the mappings: the space that it has is over by the
+ * time that it is announced. */
+static void test_held_after_its_end(void **state)
+{
+	struct setup u = set_up(1 << 20, 128);
+	struct cp_range first, again = { 0 }, other;
+	uint64_t hash;
+
+	(void)state;
+	assert_int_equal(publish(&u, 1, &first), 0);
+	hash = hash_of_rows(&u, &first);
+	assert_true(spaces__drop(u.spaces, 1));
+	assert_true(spaces__hold(u.spaces, 1, &again));
+	assert_int_equal(again.mapping, first.mapping);
+	assert_int_equal(again.mapping_cnt, first.mapping_cnt);
+	/* others come and go, and use what is free again */
+	for (uint32_t i = 2; i < 500; i++) {
+		assert_int_equal(publish(&u, i, &other), 0);
+		assert_true(spaces__drop(u.spaces, i));
+	}
+	assert_true(hash_of_rows(&u, &again) == hash);
+	assert_false(spaces__hold(u.spaces, 1, &again));
+	assert_false(spaces__drop(u.spaces, 1));
+	assert_true(spaces__drop(u.spaces, 1));
+	assert_false(spaces__hold(u.spaces, 4711, &again)); /* never published */
 	tear_down(&u);
 }
 
@@ -229,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_without_room),
 		cmocka_unit_test(test_mappings_used_again),
+		cmocka_unit_test(test_held_after_its_end),
 		cmocka_unit_test(test_files_evicted),
 		cmocka_unit_test(test_process_gone),
 	};

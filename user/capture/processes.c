@@ -58,13 +58,26 @@ void processes_leave(struct processes *w, struct event_process *p)
 		kernel__unpublish(w->kernel, p->space);
 }
 
+/* Tells the kernel. Without room for its interpreter a process still has native stacks. */
+static int publish(struct processes *w, uint32_t space, struct cp_range *range)
+{
+	if (range->python &&
+	    kernel__publish_python(w->kernel, space, &spaces__python(w->spaces, space)->kernel,
+				   NULL))
+		range->python = 0;
+	return kernel__publish(w->kernel, space, range, NULL);
+}
+
 /* The mappings are those of the generation before: the parent's, or its own in another cgroup. */
 static void share_space(struct processes *w, struct event_process *p, struct event_process *before)
 {
+	struct cp_range range;
+
 	if (!before)
 		return;
 	p->space = before->space;
-	spaces__hold(w->spaces, p->space);
+	if (spaces__hold(w->spaces, p->space, &range))
+		w->unpublished_cnt += publish(w, p->space, &range) != 0;
 	if (p->event.why == CP_PROCESS_CGROUP)
 		processes_leave(w, before);
 }
@@ -100,12 +113,6 @@ void processes_seen(struct processes *w, struct events *ev, struct event_process
 	rc = spaces__publish(w->spaces, p->space, (pid_t)p->event.tgid, &maps, w->symbolizer,
 			     &range, NULL);
 	maps_free(&maps);
-	/* without room for its interpreter a process still has native stacks */
-	if (!rc && range.python &&
-	    kernel__publish_python(w->kernel, p->space,
-				   &spaces__python(w->spaces, p->space)->kernel, NULL))
-		range.python = 0;
-	if (!rc)
-		rc = kernel__publish(w->kernel, p->space, &range, NULL);
-	w->unpublished_cnt += rc != 0;
+	if (publish(w, p->space, &range) || rc)
+		w->unpublished_cnt++;
 }

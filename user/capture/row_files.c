@@ -249,16 +249,22 @@ static uint32_t find_file(struct row_files *s, const struct stat *st, int fd)
 	return add_file(s, st, fd, hash);
 }
 
+/* One file may be shown under two pairs of numbers in turn, each of which it is found by once. */
 static void note_mapped(struct row_files *s, uint32_t file, const struct maps_entry *e)
 {
 	struct rows_file *f = &s->files[file];
-	uint64_t dev = makedev(e->dev_major, e->dev_minor);
+	uint64_t dev = makedev(e->dev_major, e->dev_minor), hash = hash_pair(dev, e->inode);
+	struct index_iter it;
 
 	if (f->mapped_dev == dev && f->mapped_inode == e->inode)
 		return;
 	f->mapped_dev = dev;
 	f->mapped_inode = e->inode;
-	index_add(&s->mapped_index, hash_pair(dev, e->inode), file);
+	for (it = index_find(&s->mapped_index, hash); index_hit(&s->mapped_index, &it);
+	     index_next(&s->mapped_index, &it))
+		if (it.elem == file)
+			return;
+	index_add(&s->mapped_index, hash, file);
 }
 
 static int64_t find_mapped(const struct row_files *s, const struct maps_entry *e)

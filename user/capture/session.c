@@ -53,7 +53,9 @@ struct session {
 	struct events events;
 	struct harvest harvest;
 	struct python_names *python_names;
-	bool moved; /* a process came into a cgroup: another census is due */
+	bool moved;	/* a process came into a cgroup: another census is due */
+	int harvest_rc; /* of a harvest between events, and what it said */
+	struct err harvest_err;
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
@@ -104,7 +106,9 @@ static void process_ended(void *ctx, struct events *ev, struct event_process *p)
 
 	processes_leave(&s->processes, p);
 	/* in a storm of processes the ring may not run empty for long */
-	harvest_if_due(&s->harvest, s->kernel, ev, s->opts->sink != SINK_INTERVALS, NULL);
+	if (!s->harvest_rc)
+		s->harvest_rc = harvest_if_due(&s->harvest, s->kernel, ev,
+					       s->opts->sink != SINK_INTERVALS, &s->harvest_err);
 }
 
 /* Names of functions are read while the process has them. */
@@ -140,6 +144,14 @@ static void moved_in(void *ctx)
 
 	s->moved = true;
 	kernel__census(s->kernel, CENSUS_BLIND, NULL);
+}
+
+/* What has come from the kernel, with all that follows from it. */
+static int consume(struct session *s, struct err *err)
+{
+	int rc = kernel__consume(s->kernel, err);
+
+	return rc || !s->harvest_rc ? rc : err_set(err, s->harvest_rc, "%s", s->harvest_err.msg);
 }
 
 static int take_event(void *ctx, void *data, size_t len_bytes)
@@ -200,11 +212,11 @@ static int take_census(struct session *s, struct err *err)
 	int rc = kernel__census(s->kernel, CENSUS_FIND, err);
 
 	if (!rc)
-		rc = kernel__consume(s->kernel, err);
+		rc = consume(s, err);
 	if (!rc)
 		rc = kernel__census(s->kernel, CENSUS_OPEN, err);
 	if (!rc)
-		rc = kernel__consume(s->kernel, err);
+		rc = consume(s, err);
 	if (!rc && !s->events.process_cnt && !s->opts->cgroup_cnt)
 		rc = none_found(s, err);
 	return rc;
@@ -399,7 +411,7 @@ static int close_window(struct session *s, struct err *err)
 	next_phase(s, "closing census");
 	kernel__cost(s->kernel, &s->cost);
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
-	return rc ? rc : kernel__consume(s->kernel, err);
+	return rc ? rc : consume(s, err);
 }
 
 /* Finds the stacks of threads that were moved into a watched cgroup. */
@@ -423,7 +435,7 @@ int session__run(struct session *s, const struct session_watch *w, struct err *e
 	while (!rc && (now_ns = clock_ns(CLOCK_MONOTONIC)) < s->window.end_ns) {
 		if (poll(fds, ARRAY_CNT(fds), poll_timeout_ms(s, now_ns)) < 0 && errno != EINTR)
 			return err_errno(err, "waiting for events");
-		rc = kernel__consume(s->kernel, err);
+		rc = consume(s, err);
 		if (!rc)
 			rc = harvest_if_due(&s->harvest, s->kernel, &s->events,
 					    s->opts->sink != SINK_INTERVALS, err);

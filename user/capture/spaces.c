@@ -53,6 +53,7 @@ struct spaces {
 	uint32_t ended_mapping_cnt; /* of ended spaces, not yet free */
 	uint64_t prepared_mapping_cnt;
 	uint64_t full_ns; /* when there was no room for rows */
+	uint64_t full_mappings_ns;
 	bool without_rows;
 	struct pythons *pythons;
 	struct spaces_stats stats;
@@ -223,12 +224,22 @@ static struct space *find_space(const struct spaces *s, uint32_t number)
 	return NULL;
 }
 
-void spaces__hold(struct spaces *s, uint32_t number)
+static struct cp_range range_of(const struct space *space)
+{
+	return (struct cp_range){ .mapping = space->mapping, .mapping_cnt = space->mapping_cnt };
+}
+
+bool spaces__hold(struct spaces *s, uint32_t number, struct cp_range *ret)
 {
 	struct space *space = find_space(s, number);
 
-	if (space && space->process_cnt)
-		space->process_cnt++;
+	if (!space || space->process_cnt++)
+		return false;
+	s->ended_cnt--;
+	s->ended_mapping_cnt -= space->mapping_cnt;
+	*ret = range_of(space);
+	ret->python = pythons__layout(s->pythons, number) != NULL;
+	return true;
 }
 
 bool spaces__drop(struct spaces *s, uint32_t number)
@@ -368,8 +379,13 @@ static bool take_mappings(struct spaces *s, uint32_t cnt, uint32_t *ret_first)
 		reclaim(s);
 	if (slots_take(&s->mapping_slots, cnt, ret_first))
 		return true;
+	if (now_ns() - s->full_mappings_ns < PLACE_AGAIN_NS)
+		return false;
 	reclaim(s);
-	return slots_take(&s->mapping_slots, cnt, ret_first);
+	if (slots_take(&s->mapping_slots, cnt, ret_first))
+		return true;
+	s->full_mappings_ns = now_ns();
+	return false;
 }
 
 static void fill_space(struct spaces *s, struct space *space, pid_t pid, const struct maps *maps)
@@ -394,10 +410,11 @@ int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, const struct m
 		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
 		s->list[s->cnt++] = space;
 	} else {
+		space.mapping_cnt = 0;
 		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
 	symbolizer__add_process(sym, number, pid, maps, NULL);
-	*ret = (struct cp_range){ .mapping = space.mapping, .mapping_cnt = space.mapping_cnt };
+	*ret = range_of(&space);
 	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, maps);
 	s->stats.publish_cnt++;
 	return rc;

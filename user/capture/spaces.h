@@ -45,12 +45,14 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
 
 /* Makes what pid maps address space number space: compiles what is new, fills the arrays, gives the range, and tells
  * the symbolizer. The process may be gone: then only files that are known already have rows. One process holds the
- * space from now on. 0, or -ENOSPC (no room for so many mappings); the space then has no rows. A file without room
- * for its rows costs its own code the rows (counted). O(mappings + new rows). */
+ * space from now on. 0, or -ENOSPC (no room for so many mappings): *ret is then an empty range, by which the walker
+ * knows that it will get no rows and goes by frame pointers. A file without room for its rows costs its own code the
+ * rows (counted). O(mappings + new rows). */
 int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, const struct maps *maps,
 		    struct symbolizer *sym, struct cp_range *ret, struct err *err);
-/* One process more has the space: a forked one. */
-void spaces__hold(struct spaces *s, uint32_t space);
+/* One process more has the space: a forked one. True: the parent's other threads have already gone on to another space,
+ * so that it had no process any more; *ret must be published again. */
+bool spaces__hold(struct spaces *s, uint32_t space, struct cp_range *ret);
 /* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
  * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */
 bool spaces__drop(struct spaces *s, uint32_t space);
