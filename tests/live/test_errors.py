@@ -146,6 +146,11 @@ try:
     code = subprocess.run([os.path.abspath(PROGRAM), *T, "--duration", "0.1", "-o", "x.cprof", "--no-svg"], cwd=DIR, preexec_fn=closed).returncode
     check("closed descriptors are not written to, and the profile is whole", code == 1 and Profile(os.path.join(DIR, "x.cprof")).threads, code)
     os.unlink(os.path.join(DIR, "x.cprof"))
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 4096))
+    r = subprocess.run([os.path.abspath(PROGRAM), "record", *"-q --no-svg -o x.cprof -- sh -c".split(), "ulimit -n"], cwd=DIR, preexec_fn=few,
+                       capture_output=True, text=True)
+    check("a low soft limit of descriptors is the command's, not the capture's", r.returncode == 0 and r.stdout == "16\n", r)
+    os.unlink(os.path.join(DIR, "x.cprof"))
     nohup = subprocess.Popen([os.path.abspath(PROGRAM), *T, "--duration", "1.5", "-q", "-o", "x.cprof", "--no-svg"], cwd=DIR,
                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     time.sleep(1.2)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "gen/version.h"
@@ -226,6 +227,18 @@ static int fill_outputs(const struct record_opts *o, struct output_opts *out, st
 	return 0;
 }
 
+/* Sampling takes a descriptor for each CPU, and large machines have more of them than the usual soft limit, which is
+ * for programs that know no larger ones. A command has been started by then, with the limit that we got. */
+static void raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &r); /* to the hard limit is always allowed */
+}
+
 /* Starts the command, which then waits to be let go, and makes it what is watched. */
 static int start_command(struct recording *r, struct err *err)
 {
@@ -301,6 +314,7 @@ static int record(struct recording *r, const char *command, struct err *err)
 		rc = start_command(r, err);
 		started = !rc;
 	}
+	raise_file_limit();
 	if (!rc) {
 		r->stop_fd = open_stop_fd(err);
 		rc = r->stop_fd < 0 ? r->stop_fd : 0;
