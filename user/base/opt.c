@@ -18,7 +18,7 @@ enum {
 static int in_range(const struct opt *o, double v, const char *text, struct err *err)
 {
 	if (o->max > o->min && (v < o->min || v > o->max))
-		return err_set(err, -ERANGE, "'%s' is outside %g..%g", text, o->min, o->max);
+		return err_set(err, -ERANGE, "'%s' is outside %.15g..%.15g", text, o->min, o->max);
 	return 0;
 }
 

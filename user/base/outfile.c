@@ -58,7 +58,8 @@ static void give_to_invoking_user(int fd)
 
 	if (geteuid() != 0 || !uid_text || !gid_text)
 		return;
-	if (parse_u64(uid_text, &uid, NULL) || parse_u64(gid_text, &gid, NULL))
+	if (parse_u64(uid_text, &uid, NULL) || parse_u64(gid_text, &gid, NULL) ||
+	    uid >= UINT32_MAX || gid >= UINT32_MAX) /* the last number is nobody's */
 		return;
 	(void)!fchown(fd, (uid_t)uid, (gid_t)gid); /* root keeps it where that is not allowed */
 }

@@ -138,13 +138,11 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return status;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const struct command *c;
 	struct err err = { 0 };
 
-	keep_standard_descriptors();
-	signal(SIGXFSZ, SIG_IGN); /* a file limit becomes an error like a full disk */
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help"))
 		return print_overview();
@@ -163,4 +161,17 @@ int main(int argc, char **argv)
 	err_set(&err, -EINVAL, "unknown verb '%s'; causeprof --help lists them", argv[1]);
 	complain(err.msg);
 	return STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	keep_standard_descriptors();
+	signal(SIGXFSZ, SIG_IGN); /* a file limit becomes an error like a full disk */
+	status = dispatch(argc, argv);
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	complain("cannot write to standard output");
+	return status ? status : STATUS_FAILED;
 }

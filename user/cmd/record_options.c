@@ -18,6 +18,8 @@ enum {
 	SLICES_MAX = 100000
 };
 
+#define NOT_GIVEN UINT64_MAX /* of times of which 0 is a mistake */
+
 enum unwind {
 	UNWIND_AUTO,
 	UNWIND_DWARF,
@@ -201,6 +203,9 @@ static int parse_operands(struct record_opts *o, const struct opt_operands *oper
 		return err_set(err, -EINVAL,
 			       "unexpected argument '%s' (a command stands behind --)",
 			       operands->argv[1]);
+	if (own_cnt == 1 && o->capture.duration_ns != NOT_GIVEN)
+		return err_set(err, -EINVAL, "two durations: --duration and '%s'",
+			       operands->argv[0]);
 	if (own_cnt == 1 &&
 	    parse_duration_ns(operands->argv[0], 1000000000, &o->capture.duration_ns, err)) {
 		err_prefix(err, "duration");
@@ -265,7 +270,7 @@ static int check_targets(const struct record_opts *o, struct err *err)
 	return apply_rules(rules, ARRAY_CNT(rules), err);
 }
 
-static int check(const struct record_opts *o, bool has_duration, struct err *err)
+static int check(const struct record_opts *o, bool has_duration, bool has_slice, struct err *err)
 {
 	const struct capture_opts *c = &o->capture;
 	const struct rule rules[] = {
@@ -274,7 +279,7 @@ static int check(const struct record_opts *o, bool has_duration, struct err *err
 		  "the duration must be at most 7 days" },
 		{ c->max_ns && c->max_ns < c->min_ns, "-M is smaller than -m: no wait fits" },
 		{ o->user_only && o->kernel_only, "-U does not go with -K" },
-		{ c->slice_ns && c->slice_ns < SLICE_MIN_NS, "--slice must be at least 1ms" },
+		{ has_slice && c->slice_ns < SLICE_MIN_NS, "--slice must be at least 1ms" },
 		{ c->slice_ns && c->duration_ns / c->slice_ns > SLICES_MAX,
 		  "--slice: more than 100,000 slices; take longer ones" },
 	};
@@ -309,27 +314,37 @@ static int fill_capture(struct record_opts *o, struct err *err)
 	return rc;
 }
 
+/* And makes it 0 if not. */
+static bool given(uint64_t *time_ns)
+{
+	bool is = *time_ns != NOT_GIVEN;
+
+	if (!is)
+		*time_ns = 0;
+	return is;
+}
+
 int record_opts__parse(struct record_opts *o, int argc, char **argv, struct err *err)
 {
 	struct capture_opts *c = &o->capture;
 	struct opt_operands operands;
-	bool has_duration;
+	bool has_duration, has_slice;
 	int rc;
 
 	*o = (struct record_opts){ .picture = true,
 				   .max_overhead_percent = 5,
-				   .capture.duration_ns = UINT64_MAX };
+				   .capture.duration_ns = NOT_GIVEN,
+				   .capture.slice_ns = NOT_GIVEN };
 	rc = opt_parse(record_options, argc, argv, o, &operands, err);
 	if (!rc)
 		rc = parse_operands(o, &operands, err);
 	if (rc)
 		return rc;
-	has_duration = c->duration_ns != UINT64_MAX;
-	if (!has_duration)
-		c->duration_ns = 0;
+	has_duration = given(&c->duration_ns);
+	has_slice = given(&c->slice_ns);
 	if (!names_targets(o) && !o->cgroup_words.cnt && (c->user_threads || c->kernel_threads))
 		c->all = true;
-	rc = check(o, has_duration, err);
+	rc = check(o, has_duration, has_slice, err);
 	if (!rc)
 		rc = fill_capture(o, err);
 	if (o->comm) /* the processes of that name, out of all */

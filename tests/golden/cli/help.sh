@@ -18,5 +18,10 @@ for v in $verbs; do
 		echo "causeprof: unknown option ${o%=1}" | cmp -s - "$T/line" || { echo "$v $o says: $(cat "$T/said")"; exit 1; }
 	done
 done
+for o in --help --version --dump-options 'fold --help'; do
+	# shellcheck disable=SC2086 # two words
+	if "$cp" $o > /dev/full 2> "$T/said"; then echo "$o into a full disk: status 0"; exit 1; fi
+	grep -qx 'causeprof: cannot write to standard output' "$T/said" || { echo "$o into a full disk says: $(cat "$T/said")"; exit 1; }
+done
 fails 2 "$cp" bogus | expect help_bogus
 fails 2 "$cp" rec | grep -q "unknown verb 'rec'"

@@ -33,6 +33,10 @@ bad() { fails 2 "$cp" "$@" | sed "s|$T|T|g" | grep -v 'tells the options.$'; }
 	bad flame --colors x "$none"
 	bad record -p 1 --state x
 	bad record -p 1 --label x
+	bad record -p 1 --slice 0
+	bad record -p 1 --slice 10us
+	bad record -p 1 --duration 1 2
+	bad record -p 1 --frequency 0
 	[ ! -e "$T/o.cprof" ]
 } > "$T/said"
 expect values < "$T/said"
