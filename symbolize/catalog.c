@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "symbolize/catalog.h"
@@ -29,8 +30,10 @@ void catalog_fini(struct catalog *c)
 	for (size_t i = 0; i < c->root_cnt; i++)
 		close(c->roots[i].fd);
 	free(c->modules);
+	free(c->mapped);
 	free(c->roots);
 	index_free(&c->module_index);
+	index_free(&c->mapped_index);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -82,6 +85,37 @@ struct module *catalog_module(struct catalog *c, int fd, const char *path, int r
 	c->modules = xgrow(c->modules, &c->module_cap, c->module_cnt + 1, sizeof(*c->modules));
 	c->modules[c->module_cnt++] = key;
 	return key.module;
+}
+
+static struct catalog_mapped *find_mapped(const struct catalog *c, uint64_t dev, uint64_t inode)
+{
+	struct index_iter it = index_find(&c->mapped_index, hash_pair(dev, inode));
+
+	for (; index_hit(&c->mapped_index, &it); index_next(&c->mapped_index, &it))
+		if (c->mapped[it.elem].dev == dev && c->mapped[it.elem].inode == inode)
+			return &c->mapped[it.elem];
+	return NULL;
+}
+
+void catalog_note_mapped(struct catalog *c, const struct maps_entry *e, struct module *m)
+{
+	uint64_t dev = makedev(e->dev_major, e->dev_minor);
+	struct catalog_mapped *at = find_mapped(c, dev, e->inode);
+
+	if (!at) {
+		c->mapped = xgrow(c->mapped, &c->mapped_cap, c->mapped_cnt + 1, sizeof(*at));
+		index_add(&c->mapped_index, hash_pair(dev, e->inode), (uint32_t)c->mapped_cnt);
+		at = &c->mapped[c->mapped_cnt++];
+	}
+	*at = (struct catalog_mapped){ .dev = dev, .inode = e->inode, .module = m };
+}
+
+struct module *catalog_find_mapped(const struct catalog *c, const struct maps_entry *e)
+{
+	const struct catalog_mapped *at =
+		find_mapped(c, makedev(e->dev_major, e->dev_minor), e->inode);
+
+	return at ? at->module : NULL;
 }
 
 int catalog_root(struct catalog *c, pid_t pid)

@@ -16,6 +16,9 @@ struct catalog {
 	size_t module_cnt, module_cap;
 	size_t next_to_close; /* modules before it have no open files */
 	struct index module_index;
+	struct catalog_mapped *mapped;
+	size_t mapped_cnt, mapped_cap;
+	struct index mapped_index;
 	struct catalog_root *roots;
 	size_t root_cnt, root_cap;
 	uint32_t fd_max, fd_cnt;
@@ -28,6 +31,12 @@ struct catalog_module {
 	struct module *module;
 };
 
+/* Under which numbers /proc/PID/maps shows a module; of stacked filesystems they are not the file's own. */
+struct catalog_mapped {
+	uint64_t dev, inode;
+	struct module *module;
+};
+
 struct catalog_root {
 	uint64_t mount_ns, dev, inode;
 	int fd;
@@ -37,6 +46,10 @@ void catalog_init(struct catalog *c, uint32_t fd_max, const struct module_env *e
 void catalog_fini(struct catalog *c);
 /* The module of an open file; takes fd over. Beyond fd_max the oldest files are closed. */
 struct module *catalog_module(struct catalog *c, int fd, const char *path, int root_fd);
+/* Remembers that e maps m, for processes that are gone before their files can be opened. O(1). */
+void catalog_note_mapped(struct catalog *c, const struct maps_entry *e, struct module *m);
+/* The module that was last seen mapped under the numbers of e, or NULL. O(1). */
+struct module *catalog_find_mapped(const struct catalog *c, const struct maps_entry *e);
 /* The root directory of a process: a descriptor (O_PATH) borrowed from the catalog, or -1. */
 int catalog_root(struct catalog *c, pid_t pid);
 /* For a process that is gone: the first root that has the mapped file under its path, by inode; host_root_fd first. -1:

@@ -21,15 +21,34 @@ static const char *intern(const struct opening *o, const char *text)
 	return strtab_get(o->names, strtab_add(o->names, text));
 }
 
+/* What is past cannot be opened by its process; its path need not lead to it from here, or not any more, but others may
+ * have mapped it before. */
+static struct module *file_of_past(const struct opening *o, const struct maps_entry *e,
+				   struct region *r, struct buf *trail)
+{
+	struct module *m = e->past ? catalog_find_mapped(o->catalog, e) : NULL;
+
+	if (m) {
+		buf_puts(trail, "same device and inode as a file that was opened before\n");
+		r->reason = SYM_OK;
+	}
+	return m;
+}
+
 static struct module *open_file(const struct opening *o, const struct maps_entry *e,
 				struct region *r)
 {
 	struct buf trail = { 0 };
 	int fd = locate_open_mapped(o->space->pid, o->space->root_fd, e, &r->reason, &trail);
+	struct module *m = fd < 0 ? file_of_past(o, e, r, &trail) : NULL;
 
 	r->trail = intern(o, buf_str(&trail));
 	buf_free(&trail);
-	return fd < 0 ? NULL : catalog_module(o->catalog, fd, r->path, o->space->root_fd);
+	if (fd >= 0) {
+		m = catalog_module(o->catalog, fd, r->path, o->space->root_fd);
+		catalog_note_mapped(o->catalog, e, m);
+	}
+	return m;
 }
 
 /* Whether neighbour n of anonymous entry e belongs to a program whose code reaches over e. */

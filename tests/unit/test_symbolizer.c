@@ -142,6 +142,35 @@ static void many_processes(void **state)
 	symbolizer__free(s);
 }
 
+/* Mappings of a process that is gone, under paths that lead nowhere from here, as another mount namespace shows them. */
+static void mappings_of_the_past(void **state)
+{
+	const struct sym_opts opts = { 0 };
+	struct symbolizer *s = symbolizer_of_self(&opts), *fresh = symbolizer__new(&opts);
+	struct buf why = { 0 };
+	struct maps maps;
+
+	(void)state;
+	assert_int_equal(maps_read(&maps, getpid(), NULL), 0);
+	for (size_t i = 0; i < maps.cnt; i++) {
+		maps.entries[i].past = true;
+		if (maps.entries[i].inode)
+			maps.entries[i].path = "/nowhere/x";
+	}
+	assert_int_equal(symbolizer__add_process(s, CHILD, 4194303, &maps, NULL), 0);
+	assert_string_equal(name_of(s, CHILD, (uintptr_t)known_function, SYM_PC_EXACT),
+			    "known_function");
+	symbolizer__why_user(s, CHILD, (uintptr_t)known_function, &why);
+	assert_non_null(strstr(buf_str(&why), "a file that was opened before"));
+	assert_int_equal(symbolizer__add_process(fresh, CHILD, 4194303, &maps, NULL), 0);
+	assert_string_equal(name_of(fresh, CHILD, (uintptr_t)known_function, SYM_PC_EXACT),
+			    "[exited]");
+	maps_free(&maps);
+	buf_free(&why);
+	symbolizer__free(s);
+	symbolizer__free(fresh);
+}
+
 static void stored_mappings(void **state)
 {
 	const struct sym_opts opts = { 0 };
@@ -377,6 +406,7 @@ int main(void)
 		cmocka_unit_test(vdso),
 		cmocka_unit_test(few_open_files),
 		cmocka_unit_test(many_processes),
+		cmocka_unit_test(mappings_of_the_past),
 		cmocka_unit_test(stored_mappings),
 		cmocka_unit_test(exited_and_replaced),
 		cmocka_unit_test(rewritten_since),
