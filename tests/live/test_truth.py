@@ -223,7 +223,9 @@ def attempt(folder, scenario, duration, extra=()):
         return [f"the workload was harmed: status {code}"]
     stolen = stolen_ns() - stolen
     problems = judge(scenario, p, Stamps(stamps_path), work.pid)
-    if problems and stolen:  # twice, so that what theft explains is told apart from what was right by itself
+    if num(p.header, "stolen_ns") > stolen:
+        problems.append(f"{EXACT}the profile has {p.header['stolen_ns']} ns stolen, more than {stolen} around it")
+    elif problems and stolen:  # twice, so that what theft explains is told apart from what was right by itself
         print(f"     the host took {stolen / 1e6:.0f} ms of the CPUs:", *problems[:6], sep="\n       ")
         problems = judge(scenario, p, Stamps(stamps_path), work.pid, with_stolen(HERE, stolen))
     return problems

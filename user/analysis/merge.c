@@ -219,6 +219,7 @@ static void join_headers(struct merging *m, bool dst_is_empty)
 	d->target_switch_cnt = add_saturating(d->target_switch_cnt, s.target_switch_cnt);
 	d->bpf_ns = add_saturating(d->bpf_ns, s.bpf_ns);
 	d->recalled_cnt = add_saturating(d->recalled_cnt, s.recalled_cnt);
+	d->stolen_ns = add_saturating(d->stolen_ns, s.stolen_ns);
 	d->bpf_sampled_cnt = add_saturating(d->bpf_sampled_cnt, s.bpf_sampled_cnt);
 	d->user_cpu_ns = add_saturating(d->user_cpu_ns, s.user_cpu_ns);
 	d->attach_ns = add_saturating(d->attach_ns, s.attach_ns);

@@ -29,6 +29,7 @@
 #include "user/capture/resume.h"
 #include "symbolize/handlers.h"
 #include "user/capture/spaces.h"
+#include "user/capture/stolen.h"
 
 enum {
 	POLL_MS = 20, /* unread events never wait longer */
@@ -60,6 +61,7 @@ struct session {
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
 	struct cp_cost cost; /* up to the end of the window */
+	uint64_t stolen_ns;  /* in the window; before its end what it was at the start */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -323,6 +325,7 @@ static void open_window(struct session *s)
 		w->end_ns = duration_ns ? w->start_ns + duration_ns : ~0ULL;
 		kernel__set_window(s->kernel, w);
 	} while (was_late(w->start_ns, &ahead_ns));
+	s->stolen_ns = stolen__ns();
 	s->realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - w->start_ns);
 	if (s->events.sliced)
 		interval_sums__slice(s->events.sliced, w->start_ns, s->opts->slice_ns);
@@ -410,6 +413,7 @@ static int close_window(struct session *s, struct err *err)
 		usleep(SETTLE_NS / 1000);
 	next_phase(s, "closing census");
 	kernel__cost(s->kernel, &s->cost);
+	s->stolen_ns = stolen__ns() - s->stolen_ns;
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : consume(s, err);
 }
@@ -470,6 +474,7 @@ static void fill_header(struct session *s, struct header *h)
 	h->switch_cnt = cost.switches;
 	h->target_switch_cnt = cost.target_switches;
 	h->recalled_cnt = cost.recalled;
+	h->stolen_ns = s->stolen_ns;
 	h->bpf_sampled_cnt = cost.timed_calls;
 	if (cost.timed_calls)
 		h->bpf_ns = (uint64_t)((double)cost.timed_ns / (double)cost.timed_calls *

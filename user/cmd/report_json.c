@@ -36,6 +36,7 @@ static void put_header(struct json *j, const struct profile *p)
 	put_str(j, p, "unit", h->unit_sid);
 	json_bool(j, "interrupted", h->flags & HEADER_INTERRUPTED);
 	json_bool(j, "imported", h->flags & HEADER_IMPORTED);
+	json_u64(j, "stolen_ns", h->stolen_ns);
 	json_end_object(j);
 	json_begin_object(j, "cost");
 	json_u64(j, "kernel_ns", h->bpf_ns);

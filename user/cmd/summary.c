@@ -317,6 +317,21 @@ static void put_rate(struct buf *out, uint64_t cnt, uint64_t window_ns)
 	buf_puts(out, "/s");
 }
 
+/* Running time is the clock's; on a virtual machine whose host is busy the kernel's own numbers are smaller. */
+static void put_stolen(struct screen *s)
+{
+	const struct header *h = &s->p->header;
+	uint64_t cpus_ns = s->t.window_ns * (h->cpu_cnt ? h->cpu_cnt : 1);
+
+	if (!cpus_ns || h->stolen_ns < cpus_ns / 200 || !h->stolen_ns)
+		return;
+	buf_puts(s->out, "stolen    ");
+	buf_put_duration(s->out, h->stolen_ns);
+	buf_puts(s->out, " by the host (");
+	put_share(s->out, h->stolen_ns, cpus_ns, 0);
+	buf_puts(s->out, " of all CPUs): running time has it, the kernel's has not\n");
+}
+
 static void put_trust(struct screen *s)
 {
 	const struct totals *t = &s->t;
@@ -334,6 +349,7 @@ static void put_trust(struct screen *s)
 		}
 		buf_putc(s->out, '\n');
 	}
+	put_stolen(s);
 	if (!t->thread_cnt)
 		return;
 	buf_puts(s->out, "books     ");

@@ -25,6 +25,9 @@ struct header {
 	uint32_t unit_sid;     /* "ns", or the unit of an imported profile: "samples", "bytes" */
 	uint32_t flags;	       /* enum header_flag */
 	uint64_t recalled_cnt; /* kernel stacks of switches that were remembered, not unwound */
+	/* What the host of a virtual machine took of all CPUs in the window: it is in running times, and not in the
+	 * kernel's own count of them. */
+	uint64_t stolen_ns;
 };
 
 enum header_flag {

@@ -75,6 +75,7 @@ const struct schema_field schema_facts[] = {
 	STRING(struct header, unit_sid, "unit"),
 	FLAGS(struct header, flags, header_flags),
 	NUMBER(struct header, recalled_cnt),
+	NUMBER(struct header, stolen_ns),
 };
 const size_t schema_fact_cnt = ARRAY_CNT(schema_facts);
 

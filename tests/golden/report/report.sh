@@ -7,7 +7,7 @@
 lines=$("$cp" report "$T/s.cprof" | wc -l)
 [ "$lines" -le 24 ] || { echo "the summary has $lines lines"; exit 1; }
 for width in 60 80 100; do # no line is wider than asked, whatever the names
-	widest=$("$cp" report --width=$width "$T/s.cprof" | sed 's/^cost.*//; s/^books.*//; s/^switches.*//' | LC_ALL=C.UTF-8 wc -L)
+	widest=$("$cp" report --width=$width "$T/s.cprof" | sed 's/^cost.*//; s/^books.*//; s/^stolen.*//; s/^switches.*//' | LC_ALL=C.UTF-8 wc -L)
 	[ "$widest" -le $width ] || { echo "width $width: a line has $widest columns"; exit 1; }
 done
 show() { echo "# report $*"; "$cp" report "$@" "$T/s.cprof"; }
