@@ -163,6 +163,20 @@ try:
     ends("a fifo", run(*T, "--duration", "0.1", "-o", "fifo", "--no-svg"), 0, files=["fifo", "copy.cprof"])
     reader.wait()
     check("the profile came through the fifo", Profile(os.path.join(DIR, "copy.cprof")).threads)
+    # a reader that never comes: Ctrl-C during the capture ends it, and is forgotten by then; one that comes later ends the wait
+    r = subprocess.Popen([os.path.abspath(PROGRAM), *T, "--duration", "20", "-q", "-o", "fifo", "--no-svg"], cwd=DIR)
+    time.sleep(1.2)
+    r.send_signal(signal.SIGINT)
+    time.sleep(3)
+    still = r.poll() is None
+    r.send_signal(signal.SIGINT)
+    try:
+        code = r.wait(5)
+    except subprocess.TimeoutExpired:
+        code = "no end"
+        r.kill()
+        r.wait()
+    check("the wait for the reader of a fifo ends by a signal, and only by one that comes then", still and code == -signal.SIGINT, (still, code))
     for f in ("fifo", "copy.cprof"):
         os.unlink(os.path.join(DIR, f))
     ends("a file limit", run(*T, "--duration", "0.1", "-o", "x.cprof",

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,43 @@ struct outfile {
 static const char *shown_name(const struct outfile *f)
 {
 	return strcmp(f->path, "-") ? f->path : "standard output";
+}
+
+/* The other end of a pipe may never come, and whoever captures has blocked the signals that would end the wait, to take
+ * them by a descriptor which nobody reads by then. Of a direct output nothing is left behind: it may end there. Gives what
+ * was blocked before. */
+static sigset_t let_signals_end(void)
+{
+	sigset_t ending, before;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGHUP);
+	pthread_sigmask(SIG_UNBLOCK, &ending, &before);
+	return before;
+}
+
+static int open_direct(const char *path)
+{
+	sigset_t before = let_signals_end();
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return fd;
+}
+
+static ssize_t write_some(const struct outfile *f, const char *data, size_t len_bytes)
+{
+	sigset_t before;
+	ssize_t n;
+
+	if (!f->direct)
+		return write(f->fd, data, len_bytes);
+	before = let_signals_end();
+	n = write(f->fd, data, len_bytes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return n;
 }
 
 static char *parent_dir(const char *path)
@@ -130,7 +169,7 @@ static int open_target(struct outfile *f, struct err *err)
 			return err_set(err, -EISDIR, "cannot write %s: it is a directory", f->path);
 		if (!S_ISREG(st.st_mode)) {
 			f->direct = true;
-			f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+			f->fd = open_direct(f->path);
 			return f->fd < 0 ? err_errno(err, "cannot write %s", f->path) : 0;
 		}
 		if (f->mode == OUTFILE_NEW)
@@ -164,7 +203,7 @@ out:
 static int write_all(struct outfile *f, const char *data, size_t len_bytes, struct err *err)
 {
 	while (len_bytes && !f->rc) {
-		ssize_t n = write(f->fd, data, len_bytes);
+		ssize_t n = write_some(f, data, len_bytes);
 
 		if (n < 0 && errno == EINTR)
 			continue;

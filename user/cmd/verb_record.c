@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* causeprof record: a capture, its file, its picture, and the summary. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -249,6 +250,15 @@ static int start_command(struct recording *r, struct err *err)
 	return rc;
 }
 
+/* What has ended the capture, or the search for names, is not to end the writing too: only what comes later is. */
+static void take_signals(const struct recording *r)
+{
+	struct pollfd stop = { .fd = r->stop_fd, .events = POLLIN };
+
+	while (poll(&stop, 1, 0) == 1)
+		child__signalled(&r->child, r->stop_fd);
+}
+
 /* The capture, from a look at what it will cost to its files. */
 static int record_to(struct recording *r, const struct output_opts *out, const char *command,
 		     struct err *err)
@@ -267,6 +277,7 @@ static int record_to(struct recording *r, const struct output_opts *out, const c
 		rc = capture(r, &s, &p, err);
 	if (!rc) {
 		note_origin(p, o, command);
+		take_signals(r);
 		rc = capture_output__put(p, out, err);
 	}
 	if (!rc)
