@@ -404,15 +404,14 @@ int spaces__publish(struct spaces *s, uint32_t number, pid_t pid, const struct m
 	int rc = 0;
 
 	space.mapping_cnt = executable_cnt(s, maps);
-	if (take_mappings(s, space.mapping_cnt, &space.mapping)) {
-		fill_space(s, &space, pid, maps);
-		s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
-		index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
-		s->list[s->cnt++] = space;
-	} else {
+	if (!take_mappings(s, space.mapping_cnt, &space.mapping)) {
 		space.mapping_cnt = 0;
 		rc = err_set(err, -ENOSPC, "no room for the mappings of process %d", (int)pid);
 	}
+	fill_space(s, &space, pid, maps);
+	s->list = xgrow(s->list, &s->cap, s->cnt + 1, sizeof(*s->list));
+	index_add(&s->space_index, hash_u64(number), (uint32_t)s->cnt);
+	s->list[s->cnt++] = space;
 	symbolizer__add_process(sym, number, pid, maps, NULL);
 	*ret = range_of(&space);
 	ret->python = pythons__add(s->pythons, row_files__sandbox(s->files), number, pid, maps);
