@@ -115,7 +115,7 @@ struct module *catalog_find_mapped(const struct catalog *c, const struct maps_en
 	const struct catalog_mapped *at =
 		find_mapped(c, makedev(e->dev_major, e->dev_minor), e->inode);
 
-	return at ? at->module : NULL;
+	return at && at->module->fd >= 0 ? at->module : NULL;
 }
 
 int catalog_root(struct catalog *c, pid_t pid)

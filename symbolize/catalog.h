@@ -31,7 +31,7 @@ struct catalog_module {
 	struct module *module;
 };
 
-/* Under which numbers /proc/PID/maps shows a module; of stacked filesystems they are not the file's own. */
+/* Under which numbers /proc/PID/maps showed a module last; of stacked filesystems they are not the file's own. */
 struct catalog_mapped {
 	uint64_t dev, inode;
 	struct module *module;
@@ -46,9 +46,10 @@ void catalog_init(struct catalog *c, uint32_t fd_max, const struct module_env *e
 void catalog_fini(struct catalog *c);
 /* The module of an open file; takes fd over. Beyond fd_max the oldest files are closed. */
 struct module *catalog_module(struct catalog *c, int fd, const char *path, int root_fd);
-/* Remembers that e maps m, for processes that are gone before their files can be opened. O(1). */
+/* Remembers that e, which a living process has, maps m: for processes that are gone before their files can be opened. O(1). */
 void catalog_note_mapped(struct catalog *c, const struct maps_entry *e, struct module *m);
-/* The module that was last seen mapped under the numbers of e, or NULL. O(1). */
+/* The module that was last seen mapped under the numbers of e, or NULL. While it is open no other file can have its
+ * inode's number, and what is written into it is noticed; of one that has been closed nothing is known. O(1). */
 struct module *catalog_find_mapped(const struct catalog *c, const struct maps_entry *e);
 /* The root directory of a process: a descriptor (O_PATH) borrowed from the catalog, or -1. */
 int catalog_root(struct catalog *c, pid_t pid);

@@ -46,7 +46,8 @@ static struct module *open_file(const struct opening *o, const struct maps_entry
 	buf_free(&trail);
 	if (fd >= 0) {
 		m = catalog_module(o->catalog, fd, r->path, o->space->root_fd);
-		catalog_note_mapped(o->catalog, e, m);
+		if (!e->past) /* else it was found by its path, which is not certain enough for others */
+			catalog_note_mapped(o->catalog, e, m);
 	}
 	return m;
 }
