@@ -25,8 +25,8 @@ struct header {
 	uint32_t unit_sid;     /* "ns", or the unit of an imported profile: "samples", "bytes" */
 	uint32_t flags;	       /* enum header_flag */
 	uint64_t recalled_cnt; /* kernel stacks of switches that were remembered, not unwound */
-	/* What the host of a virtual machine took of all CPUs in the window: it is in running times, and not in the
-	 * kernel's own count of them. */
+	/* What the host of a virtual machine took of all CPUs in the window, in whole ticks: it is in running times, and
+	 * most kernels do not have it in their own count of them. */
 	uint64_t stolen_ns;
 };
 

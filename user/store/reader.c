@@ -257,20 +257,13 @@ static int read_file(struct reader *r, struct err *err)
 	return rc ? rc : profile__check(r->p, err);
 }
 
-static uint64_t allowed_bytes(size_t len_bytes, uint64_t total_max_bytes)
-{
-	uint64_t fit = READER_FREE_BYTES + (uint64_t)len_bytes * READER_RATIO_MAX;
-
-	return fit < total_max_bytes ? fit : total_max_bytes;
-}
-
 int reader__parse(const void *data, size_t len_bytes, uint64_t total_max_bytes,
 		  struct profile **ret, struct err *err)
 {
 	struct reader r = {
 		.data = data,
 		.len_bytes = len_bytes,
-		.left_bytes = allowed_bytes(len_bytes, total_max_bytes),
+		.left_bytes = total_max_bytes,
 		.p = profile__new(),
 	};
 	int rc = read_file(&r, err);
@@ -302,6 +295,15 @@ static int read_all(struct input *in, struct buf *bytes, struct err *err)
 	return n < 0 ? (int)n : 0;
 }
 
+uint64_t reader__bound_bytes(uint64_t file_bytes)
+{
+	const uint64_t always = UINT64_C(1) << 30, ratio = 4096;
+
+	if (file_bytes > (READER_TOTAL_MAX_BYTES - always) / ratio)
+		return READER_TOTAL_MAX_BYTES;
+	return always + file_bytes * ratio;
+}
+
 int reader__load(const char *path, struct profile **ret, struct err *err)
 {
 	struct input *in = NULL;
@@ -313,8 +315,8 @@ int reader__load(const char *path, struct profile **ret, struct err *err)
 	rc = read_all(in, &bytes, err);
 	input_close(in);
 	if (!rc) {
-		rc = reader__parse(buf_str(&bytes), bytes.len_bytes, READER_TOTAL_MAX_BYTES, ret,
-				   err);
+		rc = reader__parse(buf_str(&bytes), bytes.len_bytes,
+				   reader__bound_bytes(bytes.len_bytes), ret, err);
 		if (rc)
 			err_prefix(err, "%s", path);
 	}

@@ -11,12 +11,13 @@
 #include "user/base/err.h"
 #include "user/model/profile.h"
 
-/* Bytes of all sections together after decompression: what no profile on this side of absurd needs, and for a small
- * file so many times its own size that no profile comes near (those above 1 MB that were looked at: 5 to 18 times), so that a file of zeros costs no
- * more memory than it is worth. */
+/* Bytes of all sections together after decompression: what no profile on this side of absurd needs. */
 #define READER_TOTAL_MAX_BYTES (UINT64_C(8) << 30)
-#define READER_FREE_BYTES      (UINT64_C(64) << 20)
-#define READER_RATIO_MAX       256
+
+/* Which bound reader__load sets to a file of so many bytes: a file of zeros is to cost no more memory than it is worth.
+ * Profiles above 1 MB that were looked at grow 5 to 18 times, but those of threads that sleep through thousands of
+ * slices hundreds of times. */
+uint64_t reader__bound_bytes(uint64_t file_bytes);
 
 /* path may be "-". *ret is owned by the caller. */
 int reader__load(const char *path, struct profile **ret, struct err *err);
