@@ -3,7 +3,8 @@
 """The books against the workload's own stamps. Per thread and function that waits: all time off the CPU in it
 against the bracket that the thread put around the call; running time against the thread's CPU clock; life
 time exactly; the set of threads exactly. Tolerance: 1 % or 30 us a wait, whichever is more; a scenario may
-be tried again, since a virtual machine can lose its CPU between a stamp and the call that it brackets.
+be tried again, since a virtual machine can lose its CPU between a stamp and the call that it brackets. In the last try
+what the host took in the window may be missing as well, if it took something in all of them.
 
 usage: test_truth.py [--hook switch|finish] [SCENARIO...]; without --hook: both"""
 import collections, os, subprocess, sys, tempfile, time
@@ -23,8 +24,6 @@ EXPECT_KIND = {"wait_for_vfork": "disk", "stopped": "stopped"}
 
 def with_stolen(t, ns):
     """What the host took of all CPUs is in our time and in brackets, and not in the kernel's clocks; it is told in whole ticks."""
-    if not ns:
-        return t
     more = ns + JIFFY_NS
     return Tolerance(lambda a, b: t.waits(a, b) + more, lambda a, b: t.clock(a, b) + more, lambda a, b: t.schedstat(a, b) + more, t.cpu_share)
 
@@ -207,7 +206,7 @@ def judge(scenario, p, stamps, main, tolerance=HERE):
     return problems
 
 
-def attempt(folder, scenario, duration, extra=()):
+def attempt(folder, scenario, duration, extra=(), last=False):
     stamps_path = os.path.join(folder, scenario)
     work = subprocess.Popen([f"{WORKLOADS}/truth", scenario, stamps_path])
     time.sleep(1.0 if scenario == "many" else 0.3)
@@ -223,11 +222,12 @@ def attempt(folder, scenario, duration, extra=()):
         return [f"the workload was harmed: status {code}"]
     stolen = stolen_ns() - stolen
     problems = judge(scenario, p, Stamps(stamps_path), work.pid)
-    if num(p.header, "stolen_ns") > stolen:
-        problems.append(f"{EXACT}the profile has {p.header['stolen_ns']} ns stolen, more than {stolen} around it")
-    elif problems and stolen:  # twice, so that what theft explains is told apart from what was right by itself
-        print(f"     the host took {stolen / 1e6:.0f} ms of the CPUs:", *problems[:6], sep="\n       ")
-        problems = judge(scenario, p, Stamps(stamps_path), work.pid, with_stolen(HERE, stolen))
+    inside = num(p.header, "stolen_ns")
+    if inside > stolen:
+        problems.append(f"{EXACT}the profile has {inside} ns stolen, more than {stolen} around it")
+    elif problems and last and inside:
+        print(f"     the host took {inside / 1e6:.0f} ms of the CPUs:", *problems[:6], sep="\n       ")
+        problems = judge(scenario, p, Stamps(stamps_path), work.pid, with_stolen(HERE, inside))
     return problems
 
 
@@ -298,7 +298,7 @@ def main(args):
             if args and scenario not in args:
                 continue
             for i in range(TRIES):
-                problems = attempt(folder, scenario, duration, ("--hook", hook))
+                problems = attempt(folder, scenario, duration, ("--hook", hook), i == TRIES - 1)
                 if not problems:
                     break
                 exact = [x for x in problems if x.startswith(EXACT)]

@@ -249,7 +249,7 @@ static uint32_t find_file(struct row_files *s, const struct stat *st, int fd)
 	return add_file(s, st, fd, hash);
 }
 
-/* One file may be shown under two pairs of numbers in turn, each of which it is found by once. */
+/* One file may be shown under two pairs of numbers in turn: it is found by the last one, and has one element for each. */
 static void note_mapped(struct row_files *s, uint32_t file, const struct maps_entry *e)
 {
 	struct rows_file *f = &s->files[file];

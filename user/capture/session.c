@@ -60,8 +60,9 @@ struct session {
 	struct account_window window;
 	uint64_t started_ns, realtime_ns;
 	bool interrupted;
-	struct cp_cost cost; /* up to the end of the window */
-	uint64_t stolen_ns;  /* in the window; before its end what it was at the start */
+	struct cp_cost cost;	   /* up to the end of the window */
+	uint64_t stolen_before_ns; /* since boot, when the window opened; UINT64_MAX: not told */
+	uint64_t stolen_ns;	   /* in the window */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -320,12 +321,13 @@ static void open_window(struct session *s)
 	uint64_t duration_ns = s->opts->duration_ns, ahead_ns = OPEN_AHEAD_NS;
 	struct account_window *w = &s->window;
 
+	if (!stolen__read(&s->stolen_before_ns))
+		s->stolen_before_ns = UINT64_MAX;
 	do {
 		w->start_ns = clock_ns(CLOCK_MONOTONIC) + ahead_ns;
 		w->end_ns = duration_ns ? w->start_ns + duration_ns : ~0ULL;
 		kernel__set_window(s->kernel, w);
 	} while (was_late(w->start_ns, &ahead_ns));
-	s->stolen_ns = stolen__ns();
 	s->realtime_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - w->start_ns);
 	if (s->events.sliced)
 		interval_sums__slice(s->events.sliced, w->start_ns, s->opts->slice_ns);
@@ -407,13 +409,15 @@ static void look_for_end(struct session *s, const struct session_watch *w, struc
 
 static int close_window(struct session *s, struct err *err)
 {
+	uint64_t stolen_ns;
 	int rc;
 
 	while (clock_ns(CLOCK_MONOTONIC) < s->window.end_ns + SETTLE_NS)
 		usleep(SETTLE_NS / 1000);
 	next_phase(s, "closing census");
 	kernel__cost(s->kernel, &s->cost);
-	s->stolen_ns = stolen__ns() - s->stolen_ns;
+	if (stolen__read(&stolen_ns) && stolen_ns > s->stolen_before_ns)
+		s->stolen_ns = stolen_ns - s->stolen_before_ns;
 	rc = kernel__census(s->kernel, CENSUS_CLOSE, err);
 	return rc ? rc : consume(s, err);
 }

@@ -51,7 +51,8 @@ void spaces__use(struct spaces *s, const struct spaces_sizes *sizes, uint64_t *r
 int spaces__publish(struct spaces *s, uint32_t space, pid_t pid, const struct maps *maps,
 		    struct symbolizer *sym, struct cp_range *ret, struct err *err);
 /* One process more has the space: a forked one. True: the parent's other threads have already gone on to another space,
- * so that it had no process any more; *ret must be published again. */
+ * so that it had no process any more; *ret must be published again. (When its room has been given to others already, the
+ * new process stays without rows: one that forks beside a change of mappings, in a storm of others.) */
 bool spaces__hold(struct spaces *s, uint32_t space, struct cp_range *ret);
 /* One less. True when it was the last: take the range from the kernel, now; what it pointed to is used again
  * when there is need, after the walks that are on their way. Spaces that were never published are nobody's. */

@@ -5,17 +5,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
-uint64_t stolen__ns(void)
+bool stolen__read(uint64_t *ret_ns)
 {
 	FILE *f = fopen("/proc/stat", "re");
-	uint64_t ticks = 0;
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
+	uint64_t ticks;
+	bool good;
 
 	if (!f)
-		return 0;
+		return false;
 	/* user nice system idle iowait irq softirq steal */
-	if (fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1 || ticks_per_s <= 0)
-		ticks = 0;
+	good = fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) == 1 &&
+	       ticks_per_s > 0;
 	fclose(f);
-	return ticks ? ticks * (1000000000 / (uint64_t)ticks_per_s) : 0;
+	if (good)
+		*ret_ns = ticks * (1000000000 / (uint64_t)ticks_per_s);
+	return good;
 }

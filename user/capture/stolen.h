@@ -3,9 +3,10 @@
 #ifndef CP_USER_CAPTURE_STOLEN_H
 #define CP_USER_CAPTURE_STOLEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Of all CPUs since boot, in ns, counted in whole ticks (usually 10 ms). 0 where it is not told. */
-uint64_t stolen__ns(void);
+/* Of all CPUs since boot, in ns, counted in whole ticks (usually 10 ms). False: it is not told. */
+bool stolen__read(uint64_t *ret_ns);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 	TIME_COLS = 9,
 	SHARE_COLS = 8,
 	WIDTH_MIN = 60,
+	STOLEN_MIN_NS = 20000000,
 };
 
 struct screen {
@@ -317,19 +318,20 @@ static void put_rate(struct buf *out, uint64_t cnt, uint64_t window_ns)
 	buf_puts(out, "/s");
 }
 
-/* Running time is the clock's; on a virtual machine whose host is busy the kernel's own numbers are smaller. */
+/* Running time is the clock's; where the kernel accounts for stolen time, its own numbers are smaller on a busy host. It is
+ * counted in ticks of usually 10 ms, one or two of which say nothing. */
 static void put_stolen(struct screen *s)
 {
 	const struct header *h = &s->p->header;
 	uint64_t cpus_ns = s->t.window_ns * (h->cpu_cnt ? h->cpu_cnt : 1);
 
-	if (!cpus_ns || h->stolen_ns < cpus_ns / 200 || !h->stolen_ns)
+	if (!cpus_ns || h->stolen_ns <= STOLEN_MIN_NS || h->stolen_ns < cpus_ns / 200)
 		return;
 	buf_puts(s->out, "stolen    ");
 	buf_put_duration(s->out, h->stolen_ns);
-	buf_puts(s->out, " by the host (");
+	buf_puts(s->out, " of all CPUs by the host (");
 	put_share(s->out, h->stolen_ns, cpus_ns, 0);
-	buf_puts(s->out, " of all CPUs): running time has it, the kernel's has not\n");
+	buf_puts(s->out, "); running time may have some of it that the kernel's has not\n");
 }
 
 static void put_trust(struct screen *s)

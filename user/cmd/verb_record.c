@@ -30,7 +30,8 @@
 
 enum {
 	RATE_SPAN_NS = 50000000,
-	PROGRESS_FROM_NS = 2000000000
+	PROGRESS_FROM_NS = 2000000000,
+	FILES_MAX = 65536
 };
 
 struct recording {
@@ -234,10 +235,10 @@ static void raise_file_limit(void)
 {
 	struct rlimit r;
 
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES_MAX)
 		return;
-	r.rlim_cur = r.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &r); /* to the hard limit is always allowed */
+	r.rlim_cur = r.rlim_max < FILES_MAX ? r.rlim_max : FILES_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &r); /* up to the hard limit is always allowed */
 }
 
 /* Starts the command, which then waits to be let go, and makes it what is watched. */
