@@ -304,14 +304,15 @@ int BPF_PROG(cp_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* Runs in the parent; the child cannot run yet. */
+/* Runs in the parent; the child cannot run yet. Whom our PID namespace does not have is left out, as the census leaves it out. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(cp_newtask, struct task_struct *task, u64 clone_flags)
 {
 	struct cp_process *p;
 	struct cp_thread *t;
 
-	if (!right_kind(task) || window_over() || !follows(bpf_get_current_task_btf(), task))
+	if (!right_kind(task) || window_over() || !follows(bpf_get_current_task_btf(), task) ||
+	    !tid_of(task))
 		return 0;
 	t = bpf_task_storage_get(&cp_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {

@@ -147,7 +147,10 @@ def test_moves():
             "sys.stdin.readline()\n"
             f"os.mkdir('{outer.dir}/late'); open('{outer.dir}/late/cgroup.procs', 'w').write('0')\n"
             "print('there', flush=True); sys.stdin.readline()\n"
-            f"open('{MOUNT}/cgroup.procs', 'w').write('0'); os.rmdir('{outer.dir}/late')\n")
+            f"open('{MOUNT}/cgroup.procs', 'w').write('0'); os.rmdir('{outer.dir}/late')\n"
+            "pid = os.fork()\n"
+            "pid or os._exit(0)\n"
+            "os.waitpid(pid, 0); print(pid, flush=True)\n")
     child = start(sys.executable, "-c", work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     child.stdout.readline()
     c = Capture("-G", outer.path)
@@ -161,10 +164,12 @@ def test_moves():
     time.sleep(0.1)
     child.stdin.write("\n")
     child.stdin.close()
+    born_outside = child.stdout.readline().strip()
     child.wait()
     p = c.stop()
     threads = [t for t in p.threads.values()]
-    check("both threads of the process that came", len(threads) == 2, threads)
+    check("both threads of the process that came, and not what it forked when it had gone",
+          len(threads) == 2 and born_outside and born_outside not in {t["tid"] for t in threads}, (threads, born_outside))
     main = [t for t in threads if t["tid"] == str(child.pid)]
     first = num(main[0], "first_ns") if main else 0
     check(f"its time counts from when it came, to {(first - before) / 1e6:.1f} ms", before <= first <= after,
@@ -262,19 +267,27 @@ def test_containers():
     check("... both numbers where they differ", f"contained-{boxes[0].pid} (1 inside);" in text, text[:300])
 
     # from inside: the container's PIDs and its /proc, with the host's programs
+    for args in (("-p", "1"), ("-a",)):
+        look_from_inside(boxes, args)
+
+
+def look_from_inside(boxes, args):
     for b in boxes:
         b.start()
     enter = ("nsenter", "-t", boxes[0].pid, "-p", "--", "unshare", "-m", "--propagation", "private", "sh", "-c",
              'mount -t proc proc /proc && exec "$@"', "sh")
-    c = Capture("-p", "1", wrap=enter, inner=True)
+    c = Capture(*args, wrap=enter, inner=True)
     time.sleep(1)
     p = c.stop()  # before the first process ends, and with it all in its namespace
     (me,), children, _ = boxes[0].truth()
     boxes[1].truth()
-    check_names("from inside, -p 1", p, "inside", ("sibling", "outside"))
-    pids = {q["pid"] for q in p.processes.values()}
+    check_names(f"from inside, {' '.join(args)}", p, "inside", ("sibling", "outside"))
+    processes = [q for q in p.processes.values() if q.get("comm") != "causeprof" and q.get("pid", "0") != "0"]
+    pids = {q["pid"] for q in processes}
     check("... PIDs as they are inside", pids <= {str(n[0]) for n in children} | {"1"} and len(pids) > 3, pids)
-    check("... the same as its own", all(q["pid"] == q["ns_pid"] for q in p.processes.values()), p.processes)
+    check("... the same as its own", all(q["pid"] == q["ns_pid"] for q in processes), processes)
+    check("... nobody whom it cannot see", all(num(t, "tid") for t in p.threads.values() if "idle" not in t.get("flags", "")),
+          [t for t in p.threads.values() if not num(t, "tid")])
 
 
 def test_make():
