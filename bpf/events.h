@@ -172,7 +172,7 @@ struct cp_event_moved {
 enum cp_sampled {
 	CP_NOT_SAMPLED = 0, /* or no running time */
 	CP_SAMPLED = 1,	    /* the piece ends with a sample; stack is where */
-	CP_FLUSHED = 2,	    /* no piece: what waits goes to this stack, since no sample will come */
+	CP_FLUSHED = 2,	    /* no piece: time goes to this stack, since no sample will come */
 };
 
 struct cp_event_interval {
@@ -184,8 +184,9 @@ struct cp_event_interval {
 	__u64 start_ns, end_ns;
 	__u32 stack;
 	__u32 process;
-	__u32 waker;
-	__u32 pad;
+	/* Running time that the sample stands for, or that is flushed: of this and of pieces before. It is told, since the
+	 * order of events is not that of the books where a sample interrupts a flush. */
+	__u64 charged_ns;
 };
 
 enum cp_raw {

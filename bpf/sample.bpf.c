@@ -61,7 +61,7 @@ int cp_sample(struct bpf_perf_event_data *ctx)
 	t->sample_process = w.process;
 	t->sampled = 1;
 	if (cp_config.intervals)
-		put_interval(&w, &running, running.flags, CP_SAMPLED);
+		put_interval(&w, &running, running.flags, CP_SAMPLED, charged_ns);
 	if (cp_config.sums)
 		add_sum(&w, ACCOUNT_RUNNING, 0, charged_ns, 1);
 	return 0;

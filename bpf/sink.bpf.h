@@ -98,7 +98,7 @@ static __always_inline void add_sum(const struct where *w, u32 kind, u32 flags, 
 }
 
 static __always_inline void put_interval(const struct where *w, const struct account_piece *p,
-					 u32 flags, u32 sampled)
+					 u32 flags, u32 sampled, u64 charged_ns)
 {
 	struct cp_event_interval e = {
 		.event = CP_EVENT_INTERVAL,
@@ -110,6 +110,7 @@ static __always_inline void put_interval(const struct where *w, const struct acc
 		.end_ns = p->end_ns,
 		.stack = w->stack,
 		.process = w->process,
+		.charged_ns = charged_ns,
 	};
 
 	cp_put_interval(&e);
@@ -146,7 +147,7 @@ __weak int cp_interval_done(struct cp_thread *t, struct where *w, struct account
 		at.stack = 0;
 	}
 	if (cp_config.intervals)
-		put_interval(&at, p, flags, CP_NOT_SAMPLED);
+		put_interval(&at, p, flags, CP_NOT_SAMPLED, 0);
 	if (cp_config.sums)
 		add_sum(&at, p->kind, flags, ns, 1);
 	return 0;
@@ -188,7 +189,7 @@ __weak int cp_running_done(struct cp_thread *t, struct where *w, struct account_
 		return 0;
 	t->running_ns += p->end_ns - p->start_ns;
 	if (cp_config.intervals)
-		put_interval(w, p, p->flags, CP_NOT_SAMPLED);
+		put_interval(w, p, p->flags, CP_NOT_SAMPLED, 0);
 	return 0;
 }
 
@@ -209,7 +210,7 @@ static __always_inline void flush_unsampled(struct cp_thread *t, u32 process)
 	if (cp_config.intervals) {
 		struct account_piece rest = { .kind = ACCOUNT_RUNNING };
 
-		put_interval(&w, &rest, flags, CP_FLUSHED);
+		put_interval(&w, &rest, flags, CP_FLUSHED, ns);
 	}
 	if (cp_config.sums)
 		add_sum(&w, ACCOUNT_RUNNING, flags, ns, 0);

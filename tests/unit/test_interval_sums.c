@@ -80,10 +80,52 @@ static void running_time_stays_in_its_slice(void **state)
 	e.end_ns = 1310;
 	e.stack = 5;
 	e.sampled = CP_SAMPLED;
+	e.charged_ns = 40;
 	interval_sums__add(s, &e);
 	expect(s, 1, 1, 20, 0);
 	expect(s, 3, 1, 10, 0);
 	expect(s, 4, 1, 10, 1);
+	interval_sums__free(s);
+}
+
+/* A sample that interrupts a flush stands for its own piece, and its event comes before that of the flush. */
+static void a_flush_comes_late(void **state)
+{
+	struct interval_sums *s = interval_sums__new(false);
+	struct cp_event_interval piece = wait_of(1010, 1110), flush = { .kind = 1, .tid = 7 };
+
+	(void)state;
+	interval_sums__slice(s, 1000, 100);
+	piece.kind = flush.kind = 1;
+	interval_sums__add(s, &piece); /* 90 in slice 1, 10 in 2 */
+	piece.start_ns = 1110;
+	piece.end_ns = 1150;
+	piece.sampled = CP_SAMPLED;
+	piece.charged_ns = 40;
+	interval_sums__add(s, &piece);
+	expect(s, 1, 1, 40, 1);
+	flush.sampled = CP_FLUSHED;
+	flush.charged_ns = 100;
+	interval_sums__add(s, &flush);
+	expect(s, 1, 1, 90, 1);
+	expect(s, 2, 1, 50, 0);
+	/* and one whose piece comes after it */
+	flush.charged_ns = 30;
+	interval_sums__add(s, &flush);
+	expect(s, 2, 1, 80, 0);
+	piece = wait_of(1200, 1250);
+	piece.kind = 1;
+	interval_sums__add(s, &piece);
+	flush.charged_ns = 20;
+	interval_sums__add(s, &flush);
+	expect(s, 2, 1, 80, 0);
+	expect(s, 3, 1, 20, 0);
+	piece = wait_of(1300, 1310);
+	piece.kind = 1;
+	interval_sums__add(s, &piece);
+	flush.charged_ns = 10;
+	interval_sums__add(s, &flush);
+	expect(s, 4, 1, 10, 0);
 	interval_sums__free(s);
 }
 
@@ -92,7 +134,7 @@ static void slices_add_up(void **state)
 	struct interval_sums *whole = interval_sums__new(false),
 			     *sliced = interval_sums__new(false);
 	struct rng r = { 42 };
-	uint64_t at = 5000;
+	uint64_t at = 5000, unsampled_ns = 0;
 
 	(void)state;
 	interval_sums__slice(sliced, 5000, 333);
@@ -102,6 +144,12 @@ static void slices_add_up(void **state)
 		at = e.end_ns;
 		e.kind = rng_below(&r, 3) ? 4 : 1;
 		e.sampled = e.kind == 1 && rng_below(&r, 2) ? CP_SAMPLED : CP_NOT_SAMPLED;
+		if (e.kind == 1)
+			unsampled_ns += e.end_ns - e.start_ns;
+		if (e.sampled == CP_SAMPLED) {
+			e.charged_ns = unsampled_ns;
+			unsampled_ns = 0;
+		}
 		interval_sums__add(whole, &e);
 		interval_sums__add(sliced, &e);
 	}
@@ -128,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_is_cut),
 		cmocka_unit_test(running_time_stays_in_its_slice),
+		cmocka_unit_test(a_flush_comes_late),
 		cmocka_unit_test(slices_add_up),
 	};
 

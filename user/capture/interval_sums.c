@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums made of intervals, by the kernel's rules: running time waits for the next sample of its thread. By slices
- * each part of it waits for itself, so that it lies in the slice in which it was used. */
+/* Sums made of intervals, by the kernel's rules: a sample stands for the running time of its thread since the last one, as
+ * much as the kernel says. By slices each part of that time waits for its sample, so that it lies in the slice in which
+ * it was used; the oldest is taken first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct pending {
 	uint32_t tid;
 	struct part *parts; /* by slice */
 	size_t cnt, cap;
+	uint32_t last_slice;
+	uint64_t owed_ns; /* booked before its pieces came */
 };
 
 struct interval_sums {
@@ -83,12 +86,17 @@ static void add(struct interval_sums *s, struct cp_sum_key *key, const struct pa
 
 static void wait_for_sample(struct pending *p, const struct part *part)
 {
-	if (p->cnt && p->parts[p->cnt - 1].slice == part->slice) {
-		p->parts[p->cnt - 1].ns += part->ns;
+	uint64_t paid_ns = part->ns < p->owed_ns ? part->ns : p->owed_ns;
+
+	p->owed_ns -= paid_ns;
+	p->last_slice = part->slice;
+	if (part->ns == paid_ns)
 		return;
+	if (!p->cnt || p->parts[p->cnt - 1].slice != part->slice) {
+		p->parts = xgrow(p->parts, &p->cap, p->cnt + 1, sizeof(*p->parts));
+		p->parts[p->cnt++] = (struct part){ .slice = part->slice };
 	}
-	p->parts = xgrow(p->parts, &p->cap, p->cnt + 1, sizeof(*p->parts));
-	p->parts[p->cnt++] = *part;
+	p->parts[p->cnt - 1].ns += part->ns - paid_ns;
 }
 
 /* The first part of [*at_ns, end_ns): up to the next border; moves *at_ns there. */
@@ -111,15 +119,40 @@ static struct part next_part(const struct interval_sums *s, uint64_t *at_ns, uin
 	return part;
 }
 
-/* All that waited lies where the thread is now. */
-static void book_running(struct interval_sums *s, struct cp_sum_key *key, struct pending *p,
-			 uint64_t cnt)
+/* Takes the oldest of what waits, at most ns. */
+static struct part take_oldest(struct pending *p, size_t at, uint64_t ns)
 {
-	if (!p->cnt) /* a sample that stands for no time */
-		wait_for_sample(p, &(struct part){ .slice = s->slice_ns ? 1 : 0 });
-	for (size_t i = 0; i < p->cnt; i++)
-		add(s, key, &p->parts[i], i + 1 == p->cnt ? cnt : 0);
-	p->cnt = 0;
+	struct part part = p->parts[at];
+
+	if (part.ns > ns)
+		part.ns = ns;
+	p->parts[at].ns -= part.ns;
+	return part;
+}
+
+/* So much of what waited lies where the thread is now. */
+static void book_running(struct interval_sums *s, struct cp_sum_key *key, struct pending *p,
+			 uint64_t charged_ns, uint64_t cnt)
+{
+	struct part rest = { p->last_slice ? p->last_slice : !!s->slice_ns, charged_ns };
+	size_t used = 0;
+
+	while (used < p->cnt && rest.ns) {
+		struct part part = take_oldest(p, used, rest.ns);
+
+		rest.ns -= part.ns;
+		add(s, key, &part, rest.ns ? 0 : cnt);
+		if (p->parts[used].ns)
+			break;
+		used++;
+	}
+	if (rest.ns ||
+	    !charged_ns) /* events that come later, or a sample that stands for no time */
+		add(s, key, &rest, cnt);
+	p->owed_ns += rest.ns;
+	p->cnt -= used;
+	if (used && p->cnt)
+		memmove(p->parts, p->parts + used, p->cnt * sizeof(*p->parts));
 }
 
 void interval_sums__add(struct interval_sums *s, const struct cp_event_interval *e)
@@ -148,7 +181,7 @@ void interval_sums__add(struct interval_sums *s, const struct cp_event_interval 
 	if (!running || e->sampled == CP_NOT_SAMPLED)
 		return;
 	key.flags = e->flags & CP_SUM_NOT_SAMPLED; /* cuts are of the piece, not of the sum */
-	book_running(s, &key, p, cnt);
+	book_running(s, &key, p, e->charged_ns, cnt);
 }
 
 const struct sum_table *interval_sums__table(const struct interval_sums *s)
