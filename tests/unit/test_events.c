@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "user/capture/harvest.h"
 #include "user/capture/result.h"
 
 enum {
@@ -161,11 +162,39 @@ static void malformed_records(void **state)
 	events_free(&ev);
 }
 
+/* Sums may come out of the kernel before the stacks that they are of. */
+static void sums_wait_for_their_stacks(void **state)
+{
+	const struct cp_sum_key keys[2] = { { .stack = STACK, .kind = KIND_SLEEP },
+					    { .stack = STACK + 1, .kind = KIND_SLEEP } };
+	const struct cp_sum values[2] = { { .ns = 30, .cnt = 1 }, { .ns = 500, .cnt = 2 } };
+	struct events ev = { 0 };
+	struct harvest h = { 0 };
+	struct cp_sum_key key;
+
+	(void)state;
+	take_stack(&ev, STACK + 1, FRAMES, 0);
+	harvest_keep(&h, &ev, keys, values, 2);
+	assert_int_equal(h.sums.cnt, 1);
+	assert_int_equal(h.early_cnt, 1);
+	harvest_keep(&h, &ev, keys, values, 0); /* it has still not come */
+	assert_int_equal(h.early_cnt, 1);
+	take_stack(&ev, STACK, FRAMES - 1, 0);
+	harvest_keep(&h, &ev, keys, values, 0);
+	assert_int_equal(h.early_cnt, 0);
+	assert_int_equal(h.sums.cnt, 2);
+	assert_int_equal(sum_table_get(&h.sums, 1, &key).ns, 30);
+	assert_int_equal(key.stack, events_same_stack(&ev, STACK));
+	harvest_free(&h);
+	events_free(&ev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_records),
 		cmocka_unit_test(malformed_records),
+		cmocka_unit_test(sums_wait_for_their_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,8 +35,8 @@ static void keep(struct harvest *h, const struct events *ev, const struct cp_sum
 	}
 }
 
-static void keep_all(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
-		     const struct cp_sum *values, size_t cnt)
+void harvest_keep(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
+		  const struct cp_sum *values, size_t cnt)
 {
 	size_t early_cnt = h->early_cnt;
 
@@ -76,7 +76,7 @@ static int take_sums(struct harvest *h, struct kernel *k, const struct events *e
 	int rc = kernel__take_sums(k, &keys, &values, &cnt, err);
 
 	if (!rc)
-		keep_all(h, ev, keys, values, cnt);
+		harvest_keep(h, ev, keys, values, cnt);
 	free(keys);
 	free(values);
 	return rc;
@@ -117,7 +117,7 @@ int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
 	int rc = kernel__sums(k, &keys, &values, &cnt, err);
 
 	if (!rc) {
-		keep_all(h, ev, keys, values, cnt);
+		harvest_keep(h, ev, keys, values, cnt);
 		for (size_t i = 0; i < h->early_cnt; i++) /* their stacks were lost */
 			sum_table_add(&h->sums, &h->early[i].key, &h->early[i].value);
 		h->early_cnt = 0;

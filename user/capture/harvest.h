@@ -30,6 +30,9 @@ struct harvest {
  * or a minute, have paid for. */
 int harvest_if_due(struct harvest *h, struct kernel *k, const struct events *ev, bool kernel_sums,
 		   struct err *err);
+/* What is done with sums that were taken out: those whose stack has not come yet are kept apart until it has. O(cnt + those). */
+void harvest_keep(struct harvest *h, const struct events *ev, const struct cp_sum_key *keys,
+		  const struct cp_sum *values, size_t cnt);
 /* When all events have been taken: all sums, those in the kernel and those taken out; borrowed until harvest_free. */
 int harvest_finish(struct harvest *h, struct kernel *k, const struct events *ev,
 		   const struct sum_table **ret, struct err *err);
