@@ -88,43 +88,44 @@ static void running_time_stays_in_its_slice(void **state)
 	interval_sums__free(s);
 }
 
+static void charge(struct interval_sums *s, uint64_t start_ns, uint64_t end_ns,
+		   enum cp_sampled sampled, uint64_t charged_ns)
+{
+	struct cp_event_interval e = wait_of(start_ns, end_ns);
+
+	e.kind = 1;
+	e.sampled = sampled;
+	e.charged_ns = charged_ns;
+	interval_sums__add(s, &e);
+}
+
+static void run(struct interval_sums *s, uint64_t start_ns, uint64_t end_ns)
+{
+	charge(s, start_ns, end_ns, CP_NOT_SAMPLED, 0);
+}
+
 /* A sample that interrupts a flush stands for its own piece, and its event comes before that of the flush. */
 static void a_flush_comes_late(void **state)
 {
 	struct interval_sums *s = interval_sums__new(false);
-	struct cp_event_interval piece = wait_of(1010, 1110), flush = { .kind = 1, .tid = 7 };
 
 	(void)state;
 	interval_sums__slice(s, 1000, 100);
-	piece.kind = flush.kind = 1;
-	interval_sums__add(s, &piece); /* 90 in slice 1, 10 in 2 */
-	piece.start_ns = 1110;
-	piece.end_ns = 1150;
-	piece.sampled = CP_SAMPLED;
-	piece.charged_ns = 40;
-	interval_sums__add(s, &piece);
+	run(s, 1010, 1110); /* 90 in slice 1, 10 in 2 */
+	charge(s, 1110, 1150, CP_SAMPLED, 40);
 	expect(s, 1, 1, 40, 1);
-	flush.sampled = CP_FLUSHED;
-	flush.charged_ns = 100;
-	interval_sums__add(s, &flush);
+	charge(s, 0, 0, CP_FLUSHED, 100);
 	expect(s, 1, 1, 90, 1);
 	expect(s, 2, 1, 50, 0);
 	/* and one whose piece comes after it */
-	flush.charged_ns = 30;
-	interval_sums__add(s, &flush);
+	charge(s, 0, 0, CP_FLUSHED, 30);
 	expect(s, 2, 1, 80, 0);
-	piece = wait_of(1200, 1250);
-	piece.kind = 1;
-	interval_sums__add(s, &piece);
-	flush.charged_ns = 20;
-	interval_sums__add(s, &flush);
+	run(s, 1200, 1250);
+	charge(s, 0, 0, CP_FLUSHED, 20);
 	expect(s, 2, 1, 80, 0);
 	expect(s, 3, 1, 20, 0);
-	piece = wait_of(1300, 1310);
-	piece.kind = 1;
-	interval_sums__add(s, &piece);
-	flush.charged_ns = 10;
-	interval_sums__add(s, &flush);
+	run(s, 1300, 1310);
+	charge(s, 0, 0, CP_FLUSHED, 10);
 	expect(s, 4, 1, 10, 0);
 	interval_sums__free(s);
 }

@@ -66,6 +66,15 @@ static bool is_from_proc(const struct maps *m)
 	return false;
 }
 
+static size_t first_file(const struct setup *u)
+{
+	size_t at = 0;
+
+	while (!u->told.vmas[at].inode)
+		at++;
+	return at;
+}
+
 /* As if other files were mapped: all but the one at place except. */
 static void shift_inodes(struct setup *u, size_t except, int64_t by)
 {
@@ -107,11 +116,9 @@ static void test_stacked(void **state)
 {
 	struct setup u = set_up();
 	struct maps m;
-	size_t at = 0;
+	size_t at = first_file(&u);
 
 	(void)state;
-	while (!u.told.vmas[at].inode)
-		at++;
 	for (size_t i = 0; i < u.cnt; i++)
 		u.told.vmas[i].dev_minor += u.told.vmas[i].inode ? 7 : 0;
 	/* inodes that can be compared, since the others are equal */
@@ -137,11 +144,9 @@ static void test_changed(void **state)
 {
 	struct setup u = set_up();
 	struct maps m;
-	size_t at = 0;
+	size_t at = first_file(&u);
 
 	(void)state;
-	while (!u.told.vmas[at].inode)
-		at++;
 	u.told.vmas[at].inode += 1000000;
 	assert_int_equal(vma_maps__read(u.v, getpid(), &u.told, u.cnt, &m, NULL), 0);
 	assert_false(is_from_proc(&m));
